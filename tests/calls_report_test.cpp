@@ -7,6 +7,7 @@
 #include "netpipe/model/calls/calls.hpp"
 #include "npgpu/derive.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_visit.hpp"
 
 namespace calls_report_test {
@@ -91,7 +92,7 @@ TEST_CASE("a disturbed visit to a call does not count; a call whose visits all w
   disturb(series.visits[1], Cause::host_busy, "python3 (4711)");
   const auto told = [&] {
     std::ostringstream out;
-    report_text(out, trace, {});
+    report_text(out, TraceResults(trace), {});
     return out.str();
   };
   CHECK(results(series)[0].trials == 18);
@@ -109,7 +110,7 @@ TEST_CASE("a disturbed visit to a call does not count; a call whose visits all w
 
 TEST_CASE("the report has one table of graphs, and says from which length they pay") {
   std::ostringstream out;
-  report_text(out, graphs(), {});
+  report_text(out, TraceResults(graphs()), {});
   CHECK(out.str().find("chain of 16") != std::string::npos);
   CHECK(out.str().find("18 launches") != std::string::npos);
   CHECK(out.str().find("a chain is done sooner as a graph from 4 kernels on") != std::string::npos);

@@ -5,9 +5,8 @@
 
 #include <sstream>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
-#include "netpipe/report/sheet.hpp"
 
 namespace foreign_test {
 
@@ -59,9 +58,9 @@ TEST_CASE("Markdown: no markup, no cell and no line of its own, in tables as els
   Table table({left("a|b"), left("c")});
   table.row({"x|y\nz", "<b>"});
   CHECK(table.markdown() == "| a\\|b | c |\n| --- | --- |\n| x\\|y\\\\x0az | &lt;b&gt; |\n");
-  MarkdownSheet sheet;
-  sheet.labelled("A", "<b>|\n# h", false);
-  CHECK(sheet.text == "- **A**: &lt;b&gt;\\|\\\\x0a\\# h\n");
+  Document document;
+  document.labelled("A", "<b>|\n# h");
+  CHECK(to_markdown(document) == "- **A**: &lt;b&gt;\\|\\\\x0a\\# h\n");
 }
 
 TEST_CASE("OpenMetrics: a label ends where its quotes do") {

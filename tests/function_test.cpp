@@ -13,6 +13,7 @@
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_trace.hpp"
 
 namespace function_test {
@@ -95,7 +96,7 @@ TEST_CASE("a function is called and awaited as its spacing says, at each size, a
     CHECK(results(series).size() == 2);
   }
   std::ostringstream report;
-  report_text(report, trace, {.width = 100});
+  report_text(report, TraceResults(trace), {.width = 100});
   CHECK(report.str().find("sleep-a_little.v2, 128 B") != std::string::npos);
   CHECK(report.str().find("back-to-back") != std::string::npos);
 }

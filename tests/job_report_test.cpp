@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_jobs.hpp"
 
 namespace job_report_test {
@@ -47,7 +48,7 @@ TEST_CASE("a job in words") {
 TEST_CASE("the table: median, interval, speed-up, and what is unsteady") {
   TextStyle wide;
   wide.width = 160;
-  const std::string told = text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, made());
+  const std::string told = text([&](auto& out, const Trace& t) { report_text(out, TraceResults(t), wide); }, made());
   CAPTURE(told);
   CHECK(has(told, "jobs cuda:0 increment breadth-first pooled"));
   CHECK(has(told, "3000 "));
@@ -60,9 +61,10 @@ TEST_CASE("the table: median, interval, speed-up, and what is unsteady") {
   Trace simulated = made();
   simulated.of<Jobs>()[0].simulated = true;
   simulated.of<Jobs>()[0].error = "lost";
-  CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED jobs"));
-  CHECK(
-      has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED: no measurement"));
+  CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, TraceResults(t), wide); }, simulated),
+            "SIMULATED jobs"));
+  CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, TraceResults(t), wide); }, simulated),
+            "SIMULATED: no measurement"));
 }
 
 TEST_CASE("with the last stream free the table has the host's time, and says what that is") {
@@ -70,13 +72,14 @@ TEST_CASE("with the last stream free the table has the host's time, and says wha
   trace.of<Jobs>().push_back(jobs_of());
   trace.of<Jobs>()[0].question.gating = Gating::last_stream_free;
   add_job(trace.of<Jobs>()[0], {.bytes_in = 256, .chunks = 2, .streams = 2}, {231});
-  const std::string told = text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace);
+  const std::string told = text([](auto& out, const Trace& t) { report_text(out, TraceResults(t), {}); }, trace);
   CAPTURE(told);
   CHECK(has(told, "jobs cuda:0 increment breadth-first pooled last-stream-free"));
   CHECK(has(told, "231"));
   CHECK(has(told, "while all other"));
   CHECK(has(told, "200 us after"));
-  const auto json = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, trace));
+  const auto json =
+      nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, TraceResults(t)); }, trace));
   CHECK(json["jobs"][0]["case"]["gating"] == "last-stream-free");
   CHECK(json["jobs"][0]["points"][0]["time_us"]["value"] == 231);
 }
@@ -84,19 +87,21 @@ TEST_CASE("with the last stream free the table has the host's time, and says wha
 TEST_CASE("wrong results have no time") {
   Trace trace = made();
   trace.of<Jobs>()[0].samples[11].intact = 0;
-  CHECK(has(text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace), "! no usable trial"));
+  CHECK(
+      has(text([](auto& out, const Trace& t) { report_text(out, TraceResults(t), {}); }, trace), "! no usable trial"));
 }
 
 TEST_CASE("a job that was disturbed is marked") {
   Trace trace = made();
   disturb(trace.of<Jobs>()[0].visits[1], Cause::host_busy, "python3 (4711)");
-  const std::string told = text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace);
+  const std::string told = text([](auto& out, const Trace& t) { report_text(out, TraceResults(t), {}); }, trace);
   CHECK(has(told, "  *d\n"));
   CHECK(has(told, "d 1 of 2 jobs were disturbed: others used the host's processors; most of all by"));
 }
 
 TEST_CASE("JSON: summaries, and everything") {
-  const auto report = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, made()));
+  const auto report =
+      nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, TraceResults(t)); }, made()));
   const auto& point = report["jobs"][0]["points"][1];
   CHECK(report["jobs"][0]["case"]["workload"] == "increment");
   CHECK(report["jobs"][0]["case"]["gating"] == "open");

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "netpipe/report/document.hpp"
+
 namespace layout_test {
 
 using namespace npgpu;
@@ -81,11 +83,12 @@ TEST_CASE("a table whose columns must all stay has its longest texts cut, and sa
   for (const std::string& line : lines) CHECK(line.size() <= 31);
   CHECK(lines[1] == "  a title that is far...   1.5\n");
   CHECK(table.cut());
-  Page page({.color = false, .width = 60});
-  table.lines(30);
-  page.note_left_out(table);
-  CHECK(page.text == "  cut at 60 columns: texts that end in ...\n");
-  table.lines(80);
+  table.row({"a title that no terminal of sixty columns has the room for, as it is longer", "3"});
+  Document document;
+  document.table(table);
+  document.left_out();
+  CHECK(to_text(document, {.color = false, .width = 60}).ends_with("  cut at 60 columns: texts that end in ...\n"));
+  table.lines(100);
   CHECK_FALSE(table.cut());
 }
 

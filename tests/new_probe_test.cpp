@@ -7,6 +7,7 @@
 #include "npgpu/laws.hpp"
 #include "npgpu/probe_description.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_trace.hpp"
 #include "tests/probed.hpp"
 
@@ -36,7 +37,7 @@ Trace trace_of(const ProbeSeries& series) {
 
 std::string text_of(const Trace& trace) {
   std::ostringstream text;
-  report_text(text, trace, {.width = 160});
+  report_text(text, TraceResults(trace), {.width = 160});
   return text.str();
 }
 

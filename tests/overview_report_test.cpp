@@ -8,6 +8,7 @@
 #include "netpipe/report/layout.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
@@ -54,7 +55,7 @@ std::string markdown(const Trace& trace) {
   return written([&](auto& out) { report_markdown(out, overview_of(trace)); });
 }
 std::string page(const Trace& trace) {
-  return written([&](auto& out) { report_html(out, trace, overview_of(trace)); });
+  return written([&](auto& out) { report_html(out, TraceResults(trace), overview_of(trace)); });
 }
 nlohmann::json json(const Trace& trace) {
   return nlohmann::json::parse(written([&](auto& out) { report_overview_json(out, overview_of(trace)); }));
@@ -180,7 +181,7 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
             "          why     the neighbour (evidence of neighbours); mend it\n"
             "         SKIP     not in this trace: ECC errors, NVLink; no permission: Xid errors\n"));
   CHECK_FALSE(has(out, "132 of 132 ran"));
-  const std::string html = written([&](auto& o) { report_html(o, made(), all); });
+  const std::string html = written([&](auto& o) { report_html(o, TraceResults(made()), all); });
   CHECK(has(html,
             "<span>cuda:0: PCIe Gen4 x16 while copying</span></p><p><strong>FAIL</strong><span>cuda:0: H2D 28 GB/s"
             "</span></p><ul><li>the link; seen: evidence of pcie_link; to do: mend it</li></ul></li>"));

@@ -1,4 +1,4 @@
-#include "netpipe/report/perturbed_sizes.hpp"
+#include "netpipe/model/transfers/perturbed_sizes.hpp"
 
 #include <doctest/doctest.h>
 

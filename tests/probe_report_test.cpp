@@ -19,9 +19,9 @@ const TextStyle plain{.color = false, .width = 100};
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string probe_text(const ProbeSeries& probe, const TextStyle& style) {
-  Page page(style);
-  series_text(page, probe, style);
-  return page.text;
+  Document document;
+  series_text(document, probe, style.every_size);
+  return to_text(document, style);
 }
 
 std::string line_with(const std::string& text, const std::string& part) {
@@ -217,7 +217,7 @@ TEST_CASE("tables of probes and parameters keep to the width of the terminal") {
   for (const int width : {60, 80, 100, 120}) {
     std::ostringstream out;
     const TextStyle style{.color = false, .width = width};
-    report_text(out, trace, style);
+    report_text(out, TraceResults(trace), style);
     report_overview(out, overview_of(trace), style);
     parameters_text(out, {made_parameters()}, Detail::full, style);
     std::istringstream lines(out.str());

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
@@ -31,7 +32,7 @@ template <class Write> json parsed(Write write) {
 }
 
 json report(const Trace& trace) {
-  return parsed([&](std::ostream& out) { report_json(out, trace); });
+  return parsed([&](std::ostream& out) { report_json(out, TraceResults(trace)); });
 }
 json exported(const Trace& trace) {
   return parsed([&](std::ostream& out) { export_json(out, trace); });

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace report_text_test {
@@ -32,7 +33,7 @@ TextStyle wide() {
 
 std::string text(const Trace& trace, const TextStyle& style = wide()) {
   std::ostringstream out;
-  report_text(out, trace, style);
+  report_text(out, TraceResults(trace), style);
   return out.str();
 }
 

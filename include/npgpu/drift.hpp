@@ -71,6 +71,10 @@ struct BusySibling {
   std::size_t points = 0;      // of these visits that were also visited on a quiet core
   double adds = not_measured;  // median over these points of their time over that on a quiet core, less 1
 };
+template <>
+inline constexpr auto fields_of<BusySibling> = fields(field("visits", &BusySibling::visits),
+                                                      field("points", &BusySibling::points),
+                                                      field("adds", &BusySibling::adds));
 BusySibling busy_sibling(const Trace&);
 
 // Of a run that measured several GPUs at once, each by a process of its own: a point that was visited once more while

@@ -23,6 +23,11 @@ struct PointCounts {
 
   void operator+=(const PointCounts&);
 };
+template <>
+inline constexpr auto fields_of<PointCounts> = fields(field("points", &PointCounts::points),
+                                                      field("unsteady", &PointCounts::unsteady),
+                                                      field("disturbed", &PointCounts::disturbed),
+                                                      field("unusable", &PointCounts::unusable));
 
 // A number that stands for one point or for many.
 struct Figure {
@@ -84,6 +89,19 @@ struct TelemetryPoint {
   double sm_clock_mhz = not_measured, power_w = not_measured, temperature_c = not_measured;
   std::uint64_t slowing = 0;  // reasons that take clocks away
 };
+struct TelemetryRange {
+  std::size_t visits = 0, slowed = 0;
+  double max_sm_clock_mhz = not_measured, min_sm_clock_mhz = not_measured;
+  double max_power_w = not_measured, max_temperature_c = not_measured;
+};
+template <>
+inline constexpr auto fields_of<TelemetryRange> = fields(
+    field("visits", &TelemetryRange::visits), field("max_sm_clock_mhz", &TelemetryRange::max_sm_clock_mhz, "MHz"),
+    field("min_sm_clock_mhz", &TelemetryRange::min_sm_clock_mhz, "MHz"),
+    field("max_power_w", &TelemetryRange::max_power_w, "W"),
+    field("max_temperature_c", &TelemetryRange::max_temperature_c, "C"),
+    field("slowed_visits", &TelemetryRange::slowed));
+TelemetryRange range_of(const std::vector<TelemetryPoint>&);
 
 struct DeviceOverview {
   std::string id{}, uuid{}, name{};  // cuda:0

@@ -24,6 +24,7 @@
 namespace npgpu {
 
 struct AmongOthers;
+struct TraceResults;  // npgpu/trace_results.hpp
 
 struct TextStyle {
   bool color = false;
@@ -52,8 +53,8 @@ template <class K> std::string point_text(const Series<K>&);
 void matrix_text(std::ostream&, const NodeMatrix&, const TextStyle&);
 
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
-void report_text(std::ostream&, const Trace&, const TextStyle&);
-void report_json(std::ostream&, const Trace&);
+void report_text(std::ostream&, const TraceResults&, const TextStyle&);
+void report_json(std::ostream&, const TraceResults&);
 // One screen: the verdict, the figures that stand for a device, and how far they can be trusted. As tables for GitHub;
 // as a page that needs nothing but a browser.
 void report_overview(std::ostream&, const Overview&, const TextStyle&);
@@ -62,7 +63,7 @@ void report_overview(std::ostream&, const Overview&, const TextStyle&);
 bool report_glance(std::ostream&, const Overview&, const TextStyle&);
 void report_overview_json(std::ostream&, const Overview&);
 void report_markdown(std::ostream&, const Overview&, std::size_t series_in_trace = 0);
-void report_html(std::ostream&, const Trace&, const Overview&, std::span<const AmongOthers> among = {});
+void report_html(std::ostream&, const TraceResults&, const Overview&, std::span<const AmongOthers> among = {});
 void among_text(std::ostream&, std::span<const AmongOthers>, const TextStyle&);
 
 // The runs of a merged file: a row for each, with its host, Slurm job, rank and devices.

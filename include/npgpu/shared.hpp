@@ -63,6 +63,11 @@ struct AmongOthers {
     SharedMetric metric;
     SharedFigure own;
     std::vector<double> others{};  // a value for each card, from the least to the most
+
+    double typical() const;  // the median of the others
+    double change() const { return own.value / typical() - 1; }
+    bool is_beyond() const { return own.low > others.back() || own.high < others.front(); }  // all others
+    bool is_worse() const { return is_beyond() && (change() < 0) != metric.less_is_better(); }
   };
   std::string gpu, name;  // cuda:0, NVIDIA H200
   std::size_t cards = 0;  // others of its model

@@ -8,8 +8,9 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/info_words.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/series_text.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 

@@ -14,8 +14,8 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/matrix_verdict.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 
 namespace npgpu::cli {
 
@@ -83,13 +83,14 @@ std::string most_serious(const MatrixVerdict& node, const CampaignResult& campai
 
 int end_matrix(const CampaignResult& campaign, const MeasureOptions& options) {
   const Trace trace = read_trace(options.output);
-  const NodeMatrix node = node_matrix(trace);
-  const MatrixVerdict judged = verdict_of(trace, node);
+  const TraceResults results(trace);
+  const NodeMatrix& node = results.matrix;
+  const MatrixVerdict& judged = results.verdict;
   CheckVerdict verdict = judged.verdict;
   if (verdict == CheckVerdict::ok && !campaign.failures.empty()) verdict = CheckVerdict::failed_to_run;
   const int code = campaign.stopped ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
   if (options.json) {
-    report_json(std::cout, trace);
+    report_json(std::cout, results);
     for (const NodeFinding& finding : judged.findings)
       if (is_bad(finding))
         std::cerr << "npgpu: " << (finding.health == Health::fail ? name(finding.if_failed) : name(finding.health))

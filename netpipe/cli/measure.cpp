@@ -14,6 +14,7 @@
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 
 namespace npgpu::cli {
 
@@ -78,7 +79,7 @@ int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)
 
 void print_summary(const CampaignResult& campaign, const MeasureOptions& options, const Summary& summary) {
   // Who stops a run may be in a hurry: npgpu report shows what it has.
-  if (options.json) report_json(std::cout, read_trace(options.output));
+  if (options.json) report_json(std::cout, TraceResults(read_trace(options.output)));
   else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output), options.output);
   if (!options.json) {
     const std::string verdict = campaign.stopped            ? "stopped"

@@ -13,8 +13,7 @@
 #include "netpipe/cli/shared_files.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/matrix_verdict.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/trace_results.hpp"
 
 namespace npgpu::cli {
 
@@ -28,9 +27,9 @@ std::vector<std::string> predictable_of(const Overview& all) {
   return devices;
 }
 
-std::vector<std::string> predictable_of(const Trace& trace) {
+std::vector<std::string> predictable_of(std::span<const MeasuredCosts> costs) {
   std::vector<std::string> devices;
-  for (const MeasuredCosts& one : stream_costs(trace))
+  for (const MeasuredCosts& one : costs)
     if (one.usable) devices.push_back(one.device);
   return devices;
 }
@@ -44,7 +43,8 @@ bool write_files(const Options& options, const Trace& trace, const Overview& all
     write_file("share", *share, options.on("force"), [&](std::ostream& file) { shared_json(file, node, all); });
   }
   if (page)
-    write_file("html", *page, options.on("force"), [&](std::ostream& file) { report_html(file, trace, all, among); });
+    write_file("html", *page, options.on("force"),
+               [&](std::ostream& file) { report_html(file, TraceResults(trace), all, among); });
   return !options.on("overview") && !options.on("json") && !options.on("markdown");
 }
 
@@ -60,7 +60,8 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
     report_markdown(std::cout, overview_of(trace), style.series_in_trace);
     return matrix_markdown(std::cout, node_matrix(trace));
   }
-  if (json) return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, trace);
+  if (json)
+    return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, TraceResults(trace));
   if (!among.empty()) return among_text(std::cout, among, style);
   if (overview) {
     const Overview all = overview_of(trace);
@@ -68,8 +69,9 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
     matrix_overview(std::cout, node_matrix(trace), style);
     std::cout << next_steps(trace, predictable_of(all), options.place("TRACE"), style);
   } else if (options.on("all") || options.has("case") || options.on("every-size")) {
-    report_text(std::cout, trace, style);
-    std::cout << '\n' << next_steps(trace, predictable_of(trace), options.place("TRACE"), style);
+    const TraceResults results(trace);
+    report_text(std::cout, results, style);
+    std::cout << '\n' << next_steps(trace, predictable_of(results.costs), options.place("TRACE"), style);
   } else {
     print_report(trace, options.place("TRACE"));
   }
@@ -124,8 +126,9 @@ void print_report(const Trace& trace, const std::string& path) {
       return;
     }
   }
-  report_text(std::cout, trace, style);
-  std::cout << '\n' << next_steps(trace, predictable_of(trace), path, style);
+  const TraceResults results(trace);
+  report_text(std::cout, results, style);
+  std::cout << '\n' << next_steps(trace, predictable_of(results.costs), path, style);
 }
 
 Command report() {

@@ -6,11 +6,8 @@
 #include <cmath>
 
 #include "netpipe/report/format.hpp"
-#include "npgpu/statistics.hpp"
 
 namespace npgpu {
-
-double median_of_others(const AmongOthers::Row& row) { return median(row.others); }
 
 std::string value_text(const SharedMetric& metric, double value) {
   if (const auto unit = named<FigureUnit>(metric.unit)) return figure_text(value, *unit);
@@ -33,19 +30,17 @@ Section among_section(const AmongOthers& of) {
   Table table({left(of.gpu), right("here"), right("95 %", 2), right("others: median"), right("least", 1),
                right("most", 1), right("here against it"), left("")});
   for (const AmongOthers::Row& row : of.rows) {
-    const double typical = median_of_others(row), change = row.own.value / typical - 1;
-    const bool is_beyond = row.own.low > row.others.back() || row.own.high < row.others.front();
-    const bool is_worse = is_beyond && (change < 0) != row.metric.less_is_better();
+    const double typical = row.typical();
     const std::string interval =
         std::isfinite(row.own.low + row.own.high)
             ? fmt::format("{:+.1f} .. {:+.1f} %", 100 * (row.own.low / typical - 1), 100 * (row.own.high / typical - 1))
             : "-";
     table.row({"  " + std::string(row.metric.name), value_text(row.metric, row.own.value), interval,
                value_text(row.metric, typical), value_text(row.metric, row.others.front()),
-               value_text(row.metric, row.others.back()), change_text(change),
-               !is_beyond ? ""
-               : is_worse ? "worse than all"
-                          : "better than all"});
+               value_text(row.metric, row.others.back()), change_text(row.change()),
+               !row.is_beyond() ? ""
+               : row.is_worse() ? "worse than all"
+                                : "better than all"});
   }
   section.table = std::move(table);
   section.notes.emplace_back("95 %: the interval here, against the others' median. Others are one value a GPU");

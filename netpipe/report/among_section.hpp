@@ -12,6 +12,5 @@ namespace npgpu {
 Section among_section(const AmongOthers&);
 std::string value_text(const SharedMetric&, double value);  // "55.3 GB/s"
 std::string change_text(double share);                      // "-0.4 %"
-double median_of_others(const AmongOthers::Row&);
 
 }  // namespace npgpu

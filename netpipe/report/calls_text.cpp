@@ -17,7 +17,7 @@ struct CallRow {
   std::set<char> marks;  // of both
 };
 
-void single_calls(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
+void single_calls(Document& doc, const std::vector<CallSeries>& all, const std::string& device) {
   std::map<std::pair<Call, CallShape>, CallRow> rows;
   Marks marks;
   double unsteady_above = least_unsteady;
@@ -45,14 +45,14 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
                digits_text(row.in_a_row.host_us.value), digits_text(row.in_a_row.done_us.value),
                std::string(row.marks.begin(), row.marks.end())});
   }
-  page.text += '\n';
-  page.rows(table);
-  page.note("alone: the device is idle before each call; work done: until the host knows that it is");
-  marks.notes(page, "times of calls", unsteady_above);
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note("alone: the device is idle before each call; work done: until the host knows that it is");
+  marks.notes(doc, "times of calls", unsteady_above);
 }
 
 // Functions of the user's own, each with its sizes and its interval.
-void functions(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
+void functions(Document& doc, const std::vector<CallSeries>& all, const std::string& device) {
   Table table({left("us per call"), left(""), decimal("returns"), decimal("work done"), decimal("+-%", 1),
                right("trials", 2), left("")});
   Marks marks;
@@ -73,14 +73,14 @@ void functions(Page& page, const std::vector<CallSeries>& all, const std::string
     }
   }
   if (!is_any) return;
-  page.text += '\n';
-  page.rows(table);
-  page.note("alone: one call, then the wait; back-to-back: many calls, then one wait; gated: the device's own time");
-  marks.notes(page, "times of functions", unsteady_above);
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note("alone: one call, then the wait; back-to-back: many calls, then one wait; gated: the device's own time");
+  marks.notes(doc, "times of functions", unsteady_above);
 }
 
 // What follows memory that was freed.
-void frees(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
+void frees(Document& doc, const std::vector<CallSeries>& all, const std::string& device) {
   Table table({left("freed memory"), decimal("returns ms"), decimal("reads as fast again after ms"),
                decimal("reads take meanwhile, times", 1), decimal("GB/s", 2), right("trials", 3), left("")});
   Marks marks;
@@ -101,14 +101,14 @@ void frees(Page& page, const std::vector<CallSeries>& all, const std::string& de
     }
   }
   if (!is_any) return;
-  page.text += '\n';
-  page.rows(table);
-  page.note(
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note(
       "a kernel reads 256 MiB again and again; the driver clears freed memory, which takes it a part of the memory");
-  marks.notes(page, "times", unsteady_above);
+  marks.notes(doc, "times", unsteady_above);
 }
 
-void graphs(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
+void graphs(Document& doc, const std::vector<CallSeries>& all, const std::string& device) {
   const auto rows = model::graph_rows(all, device);
   if (rows.empty()) return;
   Table table({left("empty kernels"), decimal("one by one us"), decimal("graph us"), decimal("per kernel us", 2),
@@ -119,38 +119,38 @@ void graphs(Page& page, const std::vector<CallSeries>& all, const std::string& d
          digits_text(row.graph_us.value), digits_text(row.graph_us.value / row.nodes, 3),
          digits_text(row.graph_host_us.value), digits_text(row.instantiate_us.value), digits_text(row.update_us.value),
          row.pays_after ? fmt::format("{:.0f} launch{}", *row.pays_after, *row.pays_after == 1 ? "" : "es") : "never"});
-  page.text += '\n';
-  page.rows(table);
-  page.note("one by one, graph: alone, until the work is done; a chain's kernels wait for each other, a fork's do not");
-  page.note(
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note("one by one, graph: alone, until the work is done; a chain's kernels wait for each other, a fork's do not");
+  doc.note(
       "pays after: launches of the graph that save what instantiating it took; never: its interval is not below that "
       "of "
       "the launches one by one");
   for (const GraphForm form : {GraphForm::chain, GraphForm::fork})
     if (std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.form == form; })) {
       const auto from = model::pays_from(rows, form);
-      page.note(from ? fmt::format("a {} is done sooner as a graph from {} on", name(form), counted(*from, "kernel"))
-                     : fmt::format("a {} is not reliably done sooner as a graph, whatever its length", name(form)));
+      doc.note(from ? fmt::format("a {} is done sooner as a graph from {} on", name(form), counted(*from, "kernel"))
+                    : fmt::format("a {} is not reliably done sooner as a graph, whatever its length", name(form)));
     }
 }
 
 }  // namespace
 
-void all_text(Page& page, const std::vector<CallSeries>& all) {
+void all_text(Document& doc, const std::vector<CallSeries>& all) {
   std::vector<std::string> devices;
   for (const CallSeries& series : all) {
     const std::string& device = series.question.device;
     if (std::find(devices.begin(), devices.end(), device) != devices.end()) continue;
     devices.push_back(device);
-    page.text += '\n';
-    page.title("calls " + device_text(device, series.device_name), series.simulated);
-    single_calls(page, all, device);
-    functions(page, all, device);
-    frees(page, all, device);
-    graphs(page, all, device);
+    doc.gap();
+    doc.title("calls " + device_text(device, series.device_name), series.simulated);
+    single_calls(doc, all, device);
+    functions(doc, all, device);
+    frees(doc, all, device);
+    graphs(doc, all, device);
   }
   for (const CallSeries& series : all)
-    if (!series.error.empty()) page.note(title(series.question) + ": " + series.error, true);
+    if (!series.error.empty()) doc.note(title(series.question) + ": " + series.error, true);
 }
 
 }  // namespace npgpu

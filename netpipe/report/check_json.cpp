@@ -1,9 +1,9 @@
-#include "netpipe/report/health_json.hpp"
+#include "netpipe/report/json.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
 
-Json health_json(const HealthFinding& finding) {
+Json json_of(const HealthFinding& finding) {
   Json one{entry("device", finding.device), entry("metric", finding.metric), entry("health", finding.health),
            entry("value", finding.value),   entry("limit", finding.limit),   entry("unit", finding.unit),
            entry("text", finding.text)};
@@ -40,7 +40,7 @@ void check_json(std::ostream& out, const CheckOf& of) {
     return Json({entry("id", gpu.id), entry("name", gpu.name), entry("uuid", gpu.uuid),
                  Json::array({"simulated", gpu.simulated})});
   });
-  all["findings"] = array_of(of.findings, health_json);
+  all["findings"] = json_of(of.findings);
   write_json(out, all, 2);
 }
 

@@ -1,27 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
-
-std::vector<CheckOf::Gpu> gpus_of(const Trace& trace) {
-  std::vector<CheckOf::Gpu> all;
-  for_each_kind([&]<class K>() {
-    for (const Series<K>& series : trace.of<K>()) {
-      const CheckOf::Gpu gpu{device_of(series.question), series.device_name, series.device_uuid, series.simulated};
-      const bool is_known =
-          std::ranges::any_of(all, [&](const CheckOf::Gpu& one) { return one.id == gpu.id && one.uuid == gpu.uuid; });
-      if (gpu.id != "host" && !is_known) all.push_back(gpu);
-    }
-  });
-  return all;
-}
 
 namespace {
 
@@ -35,10 +23,6 @@ std::vector<const HealthFinding*> of_device(const CheckOf& of, const std::string
 std::size_t count(const std::vector<const HealthFinding*>& all, Health health) {
   return static_cast<std::size_t>(
       std::ranges::count_if(all, [&](const HealthFinding* finding) { return finding->health == health; }));
-}
-
-std::string counted_text(std::size_t n, std::string_view one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
 }
 
 // "PCIe Gen5 x16; H2D 55.33 GB/s, D2H 55.23 GB/s, ..." of what was measured, as a person asks for it first.
@@ -80,79 +64,72 @@ std::string sensitivity_text(const std::vector<const HealthFinding*>& all) {
 }
 
 // `said`: what was explained above already.
-void write_finding(Page& page, const HealthFinding& finding, std::set<std::string>& said) {
+void write_finding(Document& doc, const HealthFinding& finding, std::set<std::string>& said) {
   const bool is_bad = finding.health != Health::pass && finding.health != Health::skip;
   const std::string word = upper_case(name(finding.health));
-  page.text += "  " + (is_bad ? page.ink.alarm(word) : page.ink.dim(word)) + "  " +
-               wrapped(finding.text, page.width, 4 + display_width(word), 8) + '\n';
+  doc.add(Document::Marked{word, is_bad ? Document::Tone::alarm : Document::Tone::dim, finding.text, 2,
+                           4 + display_width(word)});
   if (!finding.basis.empty() && is_bad)
-    page.note((std::isfinite(finding.limit) ? "limit: " : "") + finding.basis, false, 8);
+    doc.note((std::isfinite(finding.limit) ? "limit: " : "") + finding.basis, false, 8);
   for (const Explanation& why : finding.explanations) {
     const bool is_known = !said.insert(finding.device + why.what).second;
-    page.note(fmt::format("why: {}{}", why.what, is_known ? " (see above)" : ""), false, 8);
+    doc.note(fmt::format("why: {}{}", why.what, is_known ? " (see above)" : ""), false, 8);
     if (is_known) continue;
-    if (why.evidence != finding.text && !why.evidence.empty()) page.note("read: " + why.evidence, false, 11);
-    if (!why.remedy.empty()) page.note("do: " + why.remedy, false, 11);
+    if (why.evidence != finding.text && !why.evidence.empty()) doc.note("read: " + why.evidence, false, 11);
+    if (!why.remedy.empty()) doc.note("do: " + why.remedy, false, 11);
   }
 }
 
 // What was skipped, in one paragraph: "ECC errors, NVLink: not in this trace".
-void write_skipped(Page& page, const std::vector<const HealthFinding*>& all) {
-  std::vector<std::pair<std::string, std::string>> by_reason;  // and what
-  for (const HealthFinding* finding : all) {
-    if (finding->health != Health::skip) continue;
-    const std::size_t colon = finding->text.find(": ");
-    const std::string what = finding->text.substr(0, colon),
-                      why = colon == std::string::npos ? "" : finding->text.substr(colon + 2);
-    const auto same = std::ranges::find(by_reason, why, &std::pair<std::string, std::string>::first);
-    if (same == by_reason.end()) by_reason.emplace_back(why, what);
-    else same->second += ", " + what;
-  }
-  std::string text;
-  for (const auto& [why, what] : by_reason) text += (text.empty() ? "" : "; ") + what + (why.empty() ? "" : ": " + why);
-  if (!text.empty()) page.text += "  " + page.ink.dim("SKIP") + "  " + wrapped(text, page.width, 8, 8) + '\n';
+void write_skipped(Document& doc, const std::vector<const HealthFinding*>& all) {
+  std::vector<std::string> texts, said;
+  for (const HealthFinding* finding : all)
+    if (finding->health == Health::skip) texts.push_back(finding->text);
+  for (const auto& [why, what] : by_reason(texts)) said.push_back(what + (why.empty() ? "" : ": " + why));
+  if (!said.empty())
+    doc.add(Document::Marked{"SKIP", Document::Tone::dim, fmt::format("{}", fmt::join(said, "; ")), 2, 8});
 }
 
-void write_device(Page& page, const CheckOf& of, const std::string& id, const std::string& title, bool every_finding) {
+void write_device(Document& doc, const CheckOf& of, const std::string& id, const std::string& title,
+                  bool every_finding) {
   const auto all = of_device(of, id);
   if (all.empty()) return;
   std::vector<HealthFinding> own;
   for (const HealthFinding* finding : all) own.push_back(*finding);
   const CheckVerdict verdict = verdict_of(own);
   std::string line =
-      fmt::format("{}, {} passed", counted_text(count(all, Health::fail), "failure"), count(all, Health::pass));
+      fmt::format("{}, {} passed", counted(count(all, Health::fail), "failure"), count(all, Health::pass));
   if (const std::size_t undecided = count(all, Health::undecided)) line += fmt::format(", {} undecided", undecided);
   if (const std::size_t unjudged = count(all, Health::unjudged)) line += fmt::format(", {} not judged", unjudged);
-  if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted_text(warnings, "warning");
+  if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted(warnings, "warning");
   if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
   if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
-  const std::string word = upper_case(name(verdict));
-  page.text += (verdict == CheckVerdict::ok ? page.ink.bold(word) : page.ink.alarm(word)) + "  " +
-               wrapped(title + ": " + line, page.width, 4, display_width(word) + 2) + '\n';
+  doc.add(Document::Marked{upper_case(name(verdict)),
+                           verdict == CheckVerdict::ok ? Document::Tone::bold : Document::Tone::alarm,
+                           title + ": " + line});
   if (const std::string sees = sensitivity_text(all); !sees.empty())
-    page.note("would have seen what is slower by: " + sees, false, 4);
+    doc.note("would have seen what is slower by: " + sees, false, 4);
   std::set<std::string> said;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)
-      if (finding->health == health && (every_finding || health != Health::pass)) write_finding(page, *finding, said);
-  if (every_finding || verdict != CheckVerdict::ok) write_skipped(page, all);
+      if (finding->health == health && (every_finding || health != Health::pass)) write_finding(doc, *finding, said);
+  if (every_finding || verdict != CheckVerdict::ok) write_skipped(doc, all);
 }
 
 }  // namespace
 
 void check_text(std::ostream& out, const CheckOf& of, bool every_finding, const TextStyle& style) {
-  Page page(style);
-  write_device(page, of, "", "node " + of.root.hostname, every_finding);
+  Document doc;
+  write_device(doc, of, "", "node " + of.root.hostname, every_finding);
   for (const CheckOf::Gpu& gpu : of.gpus)
-    write_device(page, of, gpu.id, fmt::format("{}{} {}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name),
+    write_device(doc, of, gpu.id, fmt::format("{}{} {}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name),
                  every_finding);
   if (std::ranges::any_of(of.findings,
                           [](const HealthFinding& f) { return f.device == "host" && f.health == Health::fail; }) ||
       every_finding)
-    write_device(page, of, "host", "host", every_finding);
-  if (!of.why_not_judged.empty())
-    page.text += page.ink.alarm("NOT JUDGED") + "  " + wrapped(of.why_not_judged, page.width, 4, 12) + '\n';
-  out << page.text;
+    write_device(doc, of, "host", "host", every_finding);
+  if (!of.why_not_judged.empty()) doc.add(Document::Marked{"NOT JUDGED", Document::Tone::alarm, of.why_not_judged});
+  out << to_text(doc, style);
 }
 
 }  // namespace npgpu

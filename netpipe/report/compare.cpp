@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/model/compare/who.hpp"
 #include "netpipe/report/compare_items.hpp"
-#include "netpipe/report/compare_who.hpp"
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/sheet.hpp"
 
 namespace npgpu {
 
@@ -45,6 +45,7 @@ bool is_alarming(Outcome outcome) { return outcome != Outcome::cannot_tell && ou
 bool is_alarming(Verdict verdict) {
   return verdict == Verdict::slower || verdict == Verdict::broken || verdict == Verdict::no_figure;
 }
+Health judged(Verdict verdict) { return is_alarming(verdict) ? Health::fail : Health::pass; }
 
 // "41 same, 3 cannot tell": the verdicts that occur, the worst first; what one side alone has is said elsewhere.
 std::string tally(const std::vector<CaseComparison>& cases) {
@@ -84,14 +85,19 @@ std::string runs_text(const ComparisonReport::Side& side) {
   return fmt::format("{} runs, {} to {}", all.size(), all.front(), all.back());
 }
 
-void identify(Sheet& sheet, const ComparisonReport& of) {
+void add_table(Document& doc, Table table) {
+  doc.table(std::move(table));
+  doc.left_out();
+}
+
+void identify(Document& doc, const ComparisonReport& of) {
   if (!of.found.other_cards.empty())
-    sheet.labelled("TWO CARDS", of.found.other_cards +
-                                    ": what differs may be the cards' own, as healthy ones of one model differ by "
-                                    "a few percent" +
-                                    (of.found.judges_cards ? "" : "; the exit code counts it with --other-hardware"));
-  sheet.labelled("A", runs_text(of.a));
-  sheet.labelled("B", runs_text(of.b));
+    doc.labelled("TWO CARDS", of.found.other_cards +
+                                  ": what differs may be the cards' own, as healthy ones of one model differ by "
+                                  "a few percent" +
+                                  (of.found.judges_cards ? "" : "; the exit code counts it with --other-hardware"));
+  doc.labelled("A", runs_text(of.a));
+  doc.labelled("B", runs_text(of.b));
   Table differing({left("differs"), left("A"), left("B")});
   std::vector<std::string> same;
   std::size_t rows = 0;
@@ -103,11 +109,11 @@ void identify(Sheet& sheet, const ComparisonReport& of) {
       same.push_back(row.what + ' ' + row.a);
     }
   }
-  if (!same.empty()) sheet.labelled("the same", fmt::format("{}", fmt::join(same, "; ")));
-  if (rows) sheet.table(differing);
-  else sheet.labelled("differs", "nothing but the time of the run");
-  if (is_simulated(of)) sheet.labelled("SIMULATED", "no measurement of hardware", true);
-  for (const std::string& doubt : doubts_of(of)) sheet.labelled("note", doubt);
+  if (!same.empty()) doc.labelled("the same", fmt::format("{}", fmt::join(same, "; ")));
+  if (rows) add_table(doc, std::move(differing));
+  else doc.labelled("differs", "nothing but the time of the run");
+  if (is_simulated(of)) doc.labelled("SIMULATED", "no measurement of hardware", true);
+  for (const std::string& doubt : doubts_of(of)) doc.labelled("note", doubt);
 }
 
 // What a part's verdict is, behind its change.
@@ -122,9 +128,9 @@ char mark_of(Verdict verdict) {
 }
 
 // A line for each class: what all of its points changed by, and what else would have been found.
-void classes(Sheet& sheet, const Comparison& found) {
+void classes(Document& doc, const Comparison& found) {
   if (found.classes.empty()) return;
-  sheet.heading("Classes: change of the time in %, in common to all points that take about as long");
+  doc.heading("Classes: change of the time in %, in common to all points that take about as long");
   std::vector<Column> columns{left("class")};
   for (const std::string_view band : band_names) columns.push_back(right(std::string(band)));
   columns.push_back(right("would have been found"));
@@ -136,27 +142,26 @@ void classes(Sheet& sheet, const Comparison& found) {
       cells.push_back(shared == of.shared.end() ? "" : share_text(shared->change) + mark_of(shared->verdict));
     }
     cells.push_back(shown_text(of));
-    table.row(std::move(cells));
+    table.row(std::move(cells), std::ranges::find(of.shared, Verdict::slower, &Change::verdict) != of.shared.end()
+                                    ? Health::fail
+                                    : Health::pass);
   }
-  const auto is_slower = [&](std::size_t i) {
-    return std::ranges::find(found.classes[i].shared, Verdict::slower, &Change::verdict) !=
-           found.classes[i].shared.end();
-  };
-  sheet.table(table, is_slower);
-  sheet.note(
+  add_table(doc, std::move(table));
+  doc.note(
       "would have been found: changes from there on, in nine of ten such pairs, in the case that is the most and "
       "in the one that is the least steady; of smaller ones it cannot be told");
 }
 
-void figures(Sheet& sheet, const Comparison& found) {
+void figures(Document& doc, const Comparison& found) {
   if (found.figures.empty()) return;
-  sheet.heading("Key figures");
+  doc.heading("Key figures");
   Table table(
       {left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("own, 95 %", 1), left("verdict")});
   for (const KeyFigure& f : found.figures)
     table.row({f.name, f.at, figure_text(f.a, f.unit), figure_text(f.b, f.unit), percent(f.change), interval(f),
-               verdict_text(f.verdict, f.reason)});
-  sheet.table(table, [&](std::size_t i) { return is_alarming(found.figures[i].verdict); });
+               verdict_text(f.verdict, f.reason)},
+              judged(f.verdict));
+  add_table(doc, std::move(table));
 }
 
 // " at 132 blocks and 2 more points" where a case's verdict rests on points alone, else empty.
@@ -194,8 +199,8 @@ bool is_unremarkable(const CaseComparison& of) {
   return of.verdict == Verdict::same || of.verdict == Verdict::only_a || of.verdict == Verdict::only_b;
 }
 
-void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail) {
-  sheet.heading("Cases: change of the time in % in the small, middle and large third of the sizes or shapes");
+void cases(Document& doc, const Comparison& found, const ComparisonDetail& detail) {
+  doc.heading("Cases: change of the time in % in the small, middle and large third of the sizes or shapes");
   Table table({left("case"), right("small"), right("middle"), right("large"), left("verdict")});
   std::vector<const CaseComparison*> rows;
   std::array<std::size_t, names_of<Verdict>.size()> folded{};
@@ -208,10 +213,11 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
     rows.push_back(&of);
     notes.merge(notes_of(of));
     table.row({of.title, part_change(of, Third::small), part_change(of, Third::middle), part_change(of, Third::large),
-               verdict_text(of.verdict, of.reason) + (where(of).empty() ? "" : ", in points")});
+               verdict_text(of.verdict, of.reason) + (where(of).empty() ? "" : ", in points")},
+              judged(of.verdict));
     if (const std::string at = where(of); !at.empty()) notes.insert(of.title + ": " + at);
   }
-  if (!rows.empty()) sheet.table(table, [&](std::size_t i) { return is_alarming(rows[i]->verdict); });
+  if (!rows.empty()) add_table(doc, std::move(table));
   const auto marked = [&](Verdict verdict) {
     return std::ranges::any_of(rows, [&](const CaseComparison* of) {
       return std::ranges::find(of->parts, verdict, &Change::verdict) != of->parts.end();
@@ -221,29 +227,29 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
   for (const Verdict verdict : worst_first)
     if (mark_of(verdict) != ' ' && marked(verdict))
       marks.push_back(fmt::format("{} {}", mark_of(verdict), word_of(verdict)));
-  if (!marks.empty()) sheet.note(fmt::format("{}", fmt::join(marks, "   ")));
+  if (!marks.empty()) doc.note(fmt::format("{}", fmt::join(marks, "   ")));
   for (std::size_t i = 0; i < folded.size(); ++i)
     if (folded[i])
-      sheet.note(
-          fmt::format("{}: {}{}, not shown (--all)", counted(folded[i], "case"), word_of(static_cast<Verdict>(i)),
-                      static_cast<Verdict>(i) == Verdict::cannot_tell ? ", changed by no more than matters" : ""));
-  for (const std::string& note : notes) sheet.note(note);
+      doc.note(fmt::format("{}: {}{}, not shown (--all)", counted(folded[i], "case"), word_of(static_cast<Verdict>(i)),
+                           static_cast<Verdict>(i) == Verdict::cannot_tell ? ", changed by no more than matters" : ""));
+  for (const std::string& note : notes) doc.note(note);
 }
 
-void points(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail) {
+void points(Document& doc, const Comparison& found, const ComparisonDetail& detail) {
   for (const CaseComparison& of : found.cases) {
     Table table({left("point"), decimal("A us"), decimal("B us"), right("time"), right("95 %", 1), left("verdict")});
-    std::vector<Verdict> rows;
+    bool is_any = false;
     for (const PointComparison& p : of.points) {
       const bool differs = is_alarming(p.verdict) || p.verdict == Verdict::faster;
       if (!differs && !detail.every_case) continue;
-      rows.push_back(p.verdict);
+      is_any = true;
       table.row({p.axes, digits_text(p.a), digits_text(p.b), percent(p.change), interval(p),
-                 verdict_text(p.verdict, p.reason)});
+                 verdict_text(p.verdict, p.reason)},
+                judged(p.verdict));
     }
-    if (rows.empty()) continue;
-    sheet.heading(of.title);
-    sheet.table(table, [&](std::size_t i) { return is_alarming(rows[i]); });
+    if (!is_any) continue;
+    doc.heading(of.title);
+    add_table(doc, std::move(table));
   }
 }
 
@@ -268,49 +274,48 @@ std::string tolerances_text(const Comparison& found) {
   return fmt::format("{} ({})", fmt::join(parts, "; "), fmt::join(sources, "; "));
 }
 
-void explain(Sheet& sheet, const Comparison& found) {
-  sheet.heading("How it was judged");
-  sheet.labelled("what matters", "changes above " + tolerances_text(found) + "; of single points, four times as much");
-  sheet.labelled("own",
-                 "what is left of a change when what its class has in common may be none or all of it; a change "
-                 "of a class that runs of one machine do not show counts in full");
-  sheet.labelled("slower",
-                 "p below 0.01 after correction for the number of comparisons (Welch 1947, Holm 1979), and its own "
-                 "change is longer than matters; runs differ by more than their rounds show, and that is in p and "
-                 "interval. With (clock) a kernel's time grew so and its cycles did not. Where times take one of two "
-                 "values, p is of how often each side takes the longer one (Fisher 1934)");
-  sheet.labelled("same", "the interval of 95 % holds no change that matters");
-  sheet.labelled("cannot tell", "neither: more rounds or runs would tell");
+void explain(Document& doc, const Comparison& found) {
+  doc.heading("How it was judged");
+  doc.labelled("what matters", "changes above " + tolerances_text(found) + "; of single points, four times as much");
+  doc.labelled("own",
+               "what is left of a change when what its class has in common may be none or all of it; a change "
+               "of a class that runs of one machine do not show counts in full");
+  doc.labelled("slower",
+               "p below 0.01 after correction for the number of comparisons (Welch 1947, Holm 1979), and its own "
+               "change is longer than matters; runs differ by more than their rounds show, and that is in p and "
+               "interval. With (clock) a kernel's time grew so and its cycles did not. Where times take one of two "
+               "values, p is of how often each side takes the longer one (Fisher 1934)");
+  doc.labelled("same", "the interval of 95 % holds no change that matters");
+  doc.labelled("cannot tell", "neither: more rounds or runs would tell");
 }
 
-void compose(Sheet& sheet, const ComparisonReport& of, const ComparisonDetail& detail) {
-  identify(sheet, of);
+Document compare_document(const ComparisonReport& of, const ComparisonDetail& detail) {
+  Document doc;
+  identify(doc, of);
   if (of.refused) {
-    sheet.verdict("Not compared: " + of.found.other_hardware + " (--other-hardware compares them all the same).", true);
-    return;
+    doc.add(Document::Verdict{
+        "Not compared: " + of.found.other_hardware + " (--other-hardware compares them all the same).", Health::fail});
+    return doc;
   }
-  if (!of.found.other_hardware.empty()) sheet.labelled("WARNING", of.found.other_hardware, true);
-  sheet.verdict(headline(of.found), is_alarming(outcome_of(of.found)));
-  classes(sheet, of.found);
-  figures(sheet, of.found);
-  cases(sheet, of.found, detail);
-  if (detail.points) points(sheet, of.found, detail);
-  explain(sheet, of.found);
+  if (!of.found.other_hardware.empty()) doc.labelled("WARNING", of.found.other_hardware, true);
+  doc.add(Document::Verdict{headline(of.found), is_alarming(outcome_of(of.found)) ? Health::fail : Health::pass});
+  classes(doc, of.found);
+  figures(doc, of.found);
+  cases(doc, of.found, detail);
+  if (detail.points) points(doc, of.found, detail);
+  explain(doc, of.found);
+  return doc;
 }
 
 }  // namespace
 
 void compare_text(std::ostream& out, const ComparisonReport& of, const ComparisonDetail& detail,
                   const TextStyle& style) {
-  TextSheet sheet(style);
-  compose(sheet, of, detail);
-  out << sheet.page.text;
+  out << to_text(compare_document(of, detail), style);
 }
 
 void compare_markdown(std::ostream& out, const ComparisonReport& of, const ComparisonDetail& detail) {
-  MarkdownSheet sheet;
-  compose(sheet, of, detail);
-  out << sheet.text;
+  out << to_markdown(compare_document(of, detail));
 }
 
 }  // namespace npgpu

@@ -23,7 +23,7 @@
 //   reason, note
 #include <algorithm>
 
-#include "netpipe/report/compare_who.hpp"
+#include "netpipe/model/compare/who.hpp"
 #include "netpipe/report/json.hpp"
 
 namespace npgpu {
@@ -31,16 +31,12 @@ namespace npgpu {
 namespace {
 
 void add_change(Json& json, const Change& c) {
-  json["a"] = json_of(c.a);
-  json["b"] = json_of(c.b);
-  json["change"] = json_of(c.change);
-  json["own"] = json_of(c.own);
-  json["low"] = json_of(c.low);
-  json["high"] = json_of(c.high);
-  json["cycles"] = json_of(c.cycles);
-  json["p"] = json_of(c.p);
-  json["tolerance"] = json_of(c.tolerance);
-  json["shown"] = json_of(c.shown);
+  constexpr std::pair<const char*, double Change::*> numbers[] = {
+      {"a", &Change::a},           {"b", &Change::b},     {"change", &Change::change},
+      {"own", &Change::own},       {"low", &Change::low}, {"high", &Change::high},
+      {"cycles", &Change::cycles}, {"p", &Change::p},     {"tolerance", &Change::tolerance},
+      {"shown", &Change::shown}};
+  for (const auto& [key, number] : numbers) json[key] = json_of(c.*number);
   json["verdict"] = json_of(c.verdict);
   json["reason"] = or_null(std::string(name(c.reason)));
   json["note"] = or_null(c.note);

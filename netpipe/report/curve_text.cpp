@@ -88,10 +88,10 @@ std::string reason(const CurveFit& fit, std::string_view what) {
 
 }  // namespace
 
-void curve_text(Page& page, std::span<const TransferResult> points, std::size_t copies, bool queued) {
+void curve_text(Document& doc, std::span<const TransferResult> points, std::size_t copies, bool queued) {
   const CurveFit fit = fit_curve(points);
-  if (!(fit.best_rate > 0)) return page.labelled("curve", "none: no point has a rate");
-  page.labelled("best", best_text(points, fit, copies));
+  if (!(fit.best_rate > 0)) return doc.labelled("curve", "none: no point has a rate");
+  doc.labelled("best", best_text(points, fit, copies));
 
   std::string smallest = reason(fit, "no latency of the smallest sizes: ");
   if (std::isfinite(fit.small_us)) {
@@ -105,11 +105,11 @@ void curve_text(Page& page, std::span<const TransferResult> points, std::size_t 
                            queued ? "from copy to copy in a queue; no latency" : "NetPIPE's latency");
   }
   if (smallest == "none") smallest = "none: " + fit.latency_us.method;
-  page.labelled(queued ? "gap" : "latency", smallest);
+  doc.labelled(queued ? "gap" : "latency", smallest);
 
-  page.labelled("N1/2", std::isfinite(fit.half_bytes)
-                            ? about_size_text(fit.half_bytes) + ", where the rate first reaches half of the best"
-                            : reason(fit, "no n_1/2: "));
+  doc.labelled("N1/2", std::isfinite(fit.half_bytes)
+                           ? about_size_text(fit.half_bytes) + ", where the rate first reaches half of the best"
+                           : reason(fit, "no n_1/2: "));
   std::string knee = reason(fit, "no knee: ");
   if (std::isfinite(fit.knee_bytes)) {
     knee = "about " + about_size_text(fit.knee_bytes) + ": beyond it, larger copies gain little";
@@ -118,8 +118,8 @@ void curve_text(Page& page, std::span<const TransferResult> points, std::size_t 
       knee += fmt::format(", and beyond {} the rate falls by {} %", size_text(fit.best_bytes),
                           percent_text(100 * (1 - largest.rate.value / fit.best_rate)));
   }
-  page.labelled("knee", knee);
-  page.labelled("fit", fit_text(fit));
+  doc.labelled("knee", knee);
+  doc.labelled("fit", fit_text(fit));
 }
 
 }  // namespace npgpu

@@ -46,34 +46,34 @@ Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& 
   return table;
 }
 
-void all_text(Page& page, const std::vector<EnergySeries>& all, const std::vector<EnergyFigure>& figures) {
+void all_text(Document& doc, const std::vector<EnergySeries>& all, const std::vector<EnergyFigure>& figures) {
   std::vector<std::string> devices;
   for (const EnergySeries& series : all) {
     const std::string& device = series.question.device;
     if (std::ranges::find(devices, device) != devices.end()) continue;
     devices.push_back(device);
-    page.text += '\n';
-    page.title("energy " + device_text(device, series.device_name), series.simulated);
-    page.labelled("meter", series.meter + (series.counts_energy ? "" : "; there is no counter of energy"),
-                  !series.counts_energy);
-    if (std::isfinite(series.power_limit_w)) page.labelled("power limit", digits_text(series.power_limit_w) + " W");
-    page.text += '\n';
+    doc.gap();
+    doc.title("energy " + device_text(device, series.device_name), series.simulated);
+    doc.labelled("meter", series.meter + (series.counts_energy ? "" : "; there is no counter of energy"),
+                 !series.counts_energy);
+    if (std::isfinite(series.power_limit_w)) doc.labelled("power limit", digits_text(series.power_limit_w) + " W");
+    doc.gap();
     Table table = energy_table(figures, device);
     std::set<std::string> disturbed;
     for (const EnergyFigure& f : figures)
       if (f.question.device == device && f.full.causes) disturbed.insert(f.full.disturbed);
-    page.rows(table);
-    page.note(
+    doc.table(std::move(table));
+    doc.note(
         "pJ each: energy of one byte or operation over idle; W: of the whole device, idle included; G/s per W: "
         "GB/s or GFLOP/s for each watt; half %: how much more one costs where the device works half of the time");
-    if (!disturbed.empty()) page.note(fmt::format("d: disturbed: {}", fmt::join(disturbed, "; ")), true);
+    if (!disturbed.empty()) doc.note(fmt::format("d: disturbed: {}", fmt::join(disturbed, "; ")), true);
     for (const EnergyFigure& f : figures)
       if (f.question.device == device && f.is_clock_lowered())
-        page.note(work_text(f.question) +
-                  ": the clock was lowered while it ran, so its energy is that of the clock in its row");
+        doc.note(work_text(f.question) +
+                 ": the clock was lowered while it ran, so its energy is that of the clock in its row");
   }
   for (const EnergySeries& series : all)
-    if (!series.error.empty()) page.note(title(series.question) + ": " + series.error, true);
+    if (!series.error.empty()) doc.note(title(series.question) + ": " + series.error, true);
 }
 
 }  // namespace npgpu

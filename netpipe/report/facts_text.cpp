@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/drift.hpp"
 
 namespace npgpu {
 
@@ -51,7 +51,7 @@ std::string host_line(const Facts& facts) {
   return line;
 }
 
-// gpu0, gpu1, ...: whatever other groups there are is not for this page.
+// gpu0, gpu1, ...: whatever other groups there are is not for this doc.
 bool is_device(const std::string& group) {
   return group.size() > 3 && group.starts_with("gpu") &&
          std::all_of(group.begin() + 3, group.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -74,9 +74,9 @@ std::string state_text(const Trace& trace, std::size_t series_in_trace) {
 }
 
 // "device-copies -0.1 %, calls +4.2 %": how far the round that was furthest off was from the run's median.
-std::string drift_text(const Trace& trace) {
+std::string drift_text(const std::vector<Drift>& drifts) {
   std::string text;
-  for (const Drift& drift : drifts_of(trace)) {
+  for (const Drift& drift : drifts) {
     const double percent = std::round(1000 * drift.most()) / 10;
     add(text, fmt::format("{} {}", name(drift.time_class), percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent)));
   }
@@ -85,49 +85,43 @@ std::string drift_text(const Trace& trace) {
 
 }  // namespace
 
-std::string fact_text(const Fact& fact) {
-  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
-  if (const auto* number = std::get_if<std::int64_t>(&fact)) return std::to_string(*number);
-  return fmt::format("{:g}", std::get<double>(fact));
-}
-
-void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
+void facts_text(Document& doc, const TraceResults& of, std::size_t series_in_trace) {
+  const Trace& trace = of.trace;
   const TraceRoot& root = trace.root;
   std::size_t simulated = 0, measured = 0;
   for_each_kind([&]<class K>() {
     for (const Series<K>& series : trace.of<K>()) ++(series.simulated ? simulated : measured);
   });
   const bool all = simulated > 0 && measured == 0;
-  if (all) page.text += page.ink.alarm("SIMULATED: no measurement of hardware") + '\n';
-  else page.title("Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname));
-  if (simulated > 0 && !all) page.labelled("note", "some of it is SIMULATED: no measurement of hardware", true);
+  if (all) doc.add(Document::Marked{"SIMULATED: no measurement of hardware", Document::Tone::alarm});
+  else doc.title("Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname));
+  if (simulated > 0 && !all) doc.labelled("note", "some of it is SIMULATED: no measurement of hardware", true);
 
   std::string run = root.start_time_utc;
   std::string tool = root.tool_version.empty() ? "" : "npgpu " + root.tool_version;
   if (!tool.empty() && !root.git_commit.empty()) tool += " (" + root.git_commit + ')';
   add(run, tool);
-  if (!run.empty()) page.labelled("run", run);
-  if (!root.argv.empty()) page.labelled("command", root.argv);
-  page.labelled("state", state_text(trace, style.series_in_trace), !root.complete);
-  if (const std::string drift = drift_text(trace); !drift.empty())
-    page.labelled("drift", "time of the round furthest off the run's median: " + drift);
+  if (!run.empty()) doc.labelled("run", run);
+  if (!root.argv.empty()) doc.labelled("command", root.argv);
+  doc.labelled("state", state_text(trace, series_in_trace), !root.complete);
+  if (const std::string drift = drift_text(of.drifts); !drift.empty())
+    doc.labelled("drift", "time of the round furthest off the run's median: " + drift);
   std::string at_once;
-  for (const BesideOthers& b : beside_others(trace))
-    add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
-  if (!at_once.empty()) page.labelled("at once", "time beside the other GPUs, to alone: " + at_once);
-  if (const BusySibling sibling = busy_sibling(trace); sibling.points >= 5)
-    page.labelled("siblings",
-                  fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host: {} on such a core, at "
-                              "{} also visited on a quiet one",
-                              100 * sibling.adds, counted(sibling.visits, "visit"), counted(sibling.points, "point")));
+  for (const BesideOthers& b : of.beside) add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
+  if (!at_once.empty()) doc.labelled("at once", "time beside the other GPUs, to alone: " + at_once);
+  if (const BusySibling& sibling = of.sibling; sibling.points >= 5)
+    doc.labelled("siblings",
+                 fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host: {} on such a core, at "
+                             "{} also visited on a quiet one",
+                             100 * sibling.adds, counted(sibling.visits, "visit"), counted(sibling.points, "point")));
   for (const auto& [group, facts] : trace.provenance) {
     const std::string line = group == "host" ? host_line(facts) : is_device(group) ? line_of(facts, device_parts) : "";
-    if (!line.empty()) page.labelled(group, line);
+    if (!line.empty()) doc.labelled(group, line);
     if (group.starts_with("resume_") && group.find('/') == std::string::npos)
-      page.labelled("resumed", line_of(facts, resume_parts));
+      doc.labelled("resumed", line_of(facts, resume_parts));
     if (group == "plan")
       for (const auto& [name, why] : facts)
-        if (name.starts_with("left_out")) page.labelled("left out", fact_text(why));
+        if (name.starts_with("left_out")) doc.labelled("left out", fact_text(why));
   }
 }
 

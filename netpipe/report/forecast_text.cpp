@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
@@ -29,71 +29,71 @@ std::string chunk_text(const Job& job, const Buffers& b) {
 }
 std::string buffers_text(const Buffers& b) { return about_size_text(static_cast<double>(b.all_bytes)); }
 
-void advised_line(Page& page, const ForecastReport& of) {
+void advised_line(Document& doc, const ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const Prediction& p = of.forecast.prediction;
   if (a.streams == p.streams) {
-    page.labelled("advised", counted(a.streams, "stream") + (a.streams == 1 ? ", the best"
-                                                             : std::has_single_bit(a.streams)
-                                                                 ? ", the best, and a power of two"
-                                                                 : ", the best; fewer are more than 1 % slower"));
+    doc.labelled("advised", counted(a.streams, "stream") + (a.streams == 1 ? ", the best"
+                                                            : std::has_single_bit(a.streams)
+                                                                ? ", the best, and a power of two"
+                                                                : ", the best; fewer are more than 1 % slower"));
     return;
   }
-  page.labelled(
+  doc.labelled(
       "advised",
       fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"), split_time_text(a),
                   over_text(microseconds(a.run.total), of.forecast.time_us.value),
                   std::has_single_bit(a.streams) ? "least power of two" : "fewest", 100 * same_time_tolerance));
 }
 
-void limited_lines(Page& page, const ForecastReport& of) {
+void limited_lines(Document& doc, const ForecastReport& of) {
   const SplitTime &a = of.advice.advised, &best = of.advice.best;
   const auto one = [&](const SplitTime& s) {
     return fmt::format("{} with {} chunks in turn, {}, {} over a chunk in each stream", counted(s.streams, "stream"),
                        s.chunks, split_time_text(s), over_text(microseconds(s.run.total), of.forecast.time_us.value));
   };
-  page.labelled("memory",
-                fmt::format("at most {}: chunks are issued depth-first, and take turns in the streams' buffers",
-                            typed_size_text(*of.advice.max_memory)));
-  page.labelled("advised",
-                one(a) + (a.streams == best.streams ? "" : ": the fewest streams within 1 % of the best that fit"));
-  if (a.streams != best.streams) page.labelled("best", one(best));
+  doc.labelled("memory",
+               fmt::format("at most {}: chunks are issued depth-first, and take turns in the streams' buffers",
+                           typed_size_text(*of.advice.max_memory)));
+  doc.labelled("advised",
+               one(a) + (a.streams == best.streams ? "" : ": the fewest streams within 1 % of the best that fit"));
+  if (a.streams != best.streams) doc.labelled("best", one(best));
 }
 
-void memory_lines(Page& page, const ForecastReport& of) {
+void memory_lines(Document& doc, const ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const Buffers b = buffers_of(of.job, a.chunks, a.streams);
-  page.labelled("buffers", fmt::format("{} in flight, each for a chunk of {}; {} of device memory", a.streams,
-                                       chunk_text(of.job, b), buffers_text(b)));
+  doc.labelled("buffers", fmt::format("{} in flight, each for a chunk of {}; {} of device memory", a.streams,
+                                      chunk_text(of.job, b), buffers_text(b)));
 }
 
 // As good as a chunk in each stream, and of less memory: then it is said first.
 bool is_lean_first(const Advice& a) { return a.lean && a.lean->run.total <= a.advised.run.total; }
 
-void lean_line(Page& page, const ForecastReport& of) {
+void lean_line(Document& doc, const ForecastReport& of) {
   const SplitTime& l = *of.advice.lean;
   const Buffers few = buffers_of(of.job, l.chunks, l.streams);
-  page.labelled(
+  doc.labelled(
       "lean",
       fmt::format("{} of device memory with {} in turn through {} of {}, depth-first: {}, {} over the best",
                   buffers_text(few), counted(l.chunks, "chunk"), counted(l.streams, "buffer"), chunk_text(of.job, few),
                   split_time_text(l), over_text(microseconds(l.run.total), of.forecast.time_us.value)));
 }
 
-void error_line(Page& page, const Advice& a) {
-  if (!a.error) return page.labelled("error", "not known: no job of this length was measured");
+void error_line(Document& doc, const Advice& a) {
+  if (!a.error) return doc.labelled("error", "not known: no job of this length was measured");
   const bool kept = a.error_source == known_errors().source;
   std::string unlike;
   if (a.in_turn()) unlike = ", none of which had chunks in turn";
   else if (kept && a.advised.order == Order::depth_first) unlike = ", all of which were issued breadth-first";
-  page.labelled(
+  doc.labelled(
       "error",
       fmt::format("{:.1f} % in the median, {:.1f} % at the 95th percentile: of predicted times of {} {} ({}){}",
                   100 * a.error->error.median, 100 * a.error->error.p95, counted(a.error->workloads, "job"),
                   length_text(*a.error), a.error_source, unlike));
 }
 
-void streams_table(Page& page, const ForecastReport& of) {
+void streams_table(Document& doc, const ForecastReport& of) {
   const Prediction& p = of.forecast.prediction;
   Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
@@ -103,66 +103,66 @@ void streams_table(Page& page, const ForecastReport& of) {
     table.row({std::to_string(n), time_text(e.value), time_text(e.low) + " .. " + time_text(e.high),
                over_text(e.value, of.forecast.time_us.value)});
   }
-  page.rows(table);
-  page.note("intervals: the scatter of the measured costs, and not the error of the model, which stands above");
-  page.note_left_out(table);
+  doc.table(std::move(table));
+  doc.note("intervals: the scatter of the measured costs, and not the error of the model, which stands above");
+  doc.left_out();
 }
 
-void in_turn_table(Page& page, const ForecastReport& of) {
+void in_turn_table(Document& doc, const ForecastReport& of) {
   Table table({right("streams"), right("chunks"), right("memory", 1), right("time"), right("over the unlimited")});
   for (const SplitTime& s : of.advice.in_memory)
     table.row({std::to_string(s.streams), std::to_string(s.chunks),
                buffers_text(buffers_of(of.job, s.chunks, s.streams)), split_time_text(s),
                over_text(microseconds(s.run.total), of.forecast.time_us.value)});
-  page.rows(table);
-  page.note_left_out(table);
+  doc.table(std::move(table));
+  doc.left_out();
 }
 
-void graph_line(Page& page, const ForecastReport& of) {
+void graph_line(Document& doc, const ForecastReport& of) {
   if (!of.costs->graph)
-    return page.labelled(
+    return doc.labelled(
         "graph", "not known: the trace has no launches of graphs; npgpu calls --append --output TRACE measures them");
   if (!of.advice.graph) return;
   const GraphAdvice& g = *of.advice.graph;
   const std::string what = fmt::format("{}, {}", counted(g.advised.streams, "chain"), split_time_text(g.advised));
   if (g.gain < same_time_tolerance)
-    return page.labelled("graph",
-                         fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
+    return doc.labelled("graph",
+                        fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
   std::string pays;
   if (g.pays_after)
     pays = fmt::format("; to instantiate it takes {}, and pays after {}", time_text(microseconds(*g.instantiate)),
                        *g.pays_after > 1 ? fmt::format("{:.0f} launches", *g.pays_after) : "1 launch");
-  page.labelled("graph", fmt::format("{}, {:.1f} % sooner than the advised streams{}", what, 100 * g.gain, pays));
+  doc.labelled("graph", fmt::format("{}, {:.1f} % sooner than the advised streams{}", what, 100 * g.gain, pays));
 }
 
 }  // namespace
 
 void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle& style) {
-  Page page(style);
+  Document doc;
   const Prediction& p = of.forecast.prediction;
-  page.title(fmt::format("prediction for {} ({})", of.costs->device, of.costs->device_name), of.costs->simulated);
-  page.labelled("job",
-                fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
-                            time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
+  doc.title(fmt::format("prediction for {} ({})", of.costs->device, of.costs->device_name), of.costs->simulated);
+  doc.labelled("job",
+               fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
+                           time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
   const double best_us = of.forecast.time_us.value;
   const std::string range =
       of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
-  if (is_lean_first(of.advice)) lean_line(page, of);
-  if (of.advice.in_turn()) limited_lines(page, of);
-  else advised_line(page, of);
-  page.labelled(of.advice.in_turn() ? "unlimited" : "best",
-                counted(p.streams, "stream") + range + " with a chunk in each, " + time_between(of.forecast.time_us));
-  memory_lines(page, of);
-  if (of.advice.lean && !is_lean_first(of.advice)) lean_line(page, of);
-  if (!of.advice.in_turn()) graph_line(page, of);
-  error_line(page, of.advice);
-  page.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));
-  page.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, from_microseconds(best_us)));
-  page.text += '\n';
-  if (of.advice.in_turn()) in_turn_table(page, of);
-  else streams_table(page, of);
-  for (const std::string& note : of.notes) page.note(note);
-  out << page.text;
+  if (is_lean_first(of.advice)) lean_line(doc, of);
+  if (of.advice.in_turn()) limited_lines(doc, of);
+  else advised_line(doc, of);
+  doc.labelled(of.advice.in_turn() ? "unlimited" : "best",
+               counted(p.streams, "stream") + range + " with a chunk in each, " + time_between(of.forecast.time_us));
+  memory_lines(doc, of);
+  if (of.advice.lean && !is_lean_first(of.advice)) lean_line(doc, of);
+  if (!of.advice.in_turn()) graph_line(doc, of);
+  error_line(doc, of.advice);
+  doc.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));
+  doc.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, from_microseconds(best_us)));
+  doc.gap();
+  if (of.advice.in_turn()) in_turn_table(doc, of);
+  else streams_table(doc, of);
+  for (const std::string& note : of.notes) doc.note(note);
+  out << to_text(doc, style);
 }
 
 }  // namespace npgpu

@@ -112,6 +112,18 @@ std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 || what.ends_with("series") ? "" : "s");
 }
 
+std::vector<std::pair<std::string, std::string>> by_reason(const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // in order
+  for (const std::string& text : texts) {
+    const std::size_t colon = std::min(text.find(": "), text.size());
+    const std::string what = text.substr(0, colon), reason = colon < text.size() ? text.substr(colon + 2) : "";
+    const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);
+    if (known == reasons.end()) reasons.emplace_back(reason, what);
+    else known->second += ", " + what;
+  }
+  return reasons;
+}
+
 std::string device_text(const std::string& device, const std::string& name) {
   return device + (name.empty() ? "" : " (" + name + ')');
 }

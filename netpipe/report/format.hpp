@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "npgpu/advice.hpp"
 #include "npgpu/compare.hpp"
@@ -28,6 +30,9 @@ std::string range_text(const Estimate&, double factor = 1);
 // "3 points", "1 point".
 std::string counted(std::size_t count, std::string_view what);
 std::string upper_case(std::string_view ascii);
+// "ECC errors: not in this trace" and "NVLink: not in this trace" are one: "not in this trace", and "ECC errors,
+// NVLink".
+std::vector<std::pair<std::string, std::string>> by_reason(const std::vector<std::string>& texts);
 // "cuda:0 (NVIDIA H200)", or the device alone where it has no name.
 std::string device_text(const std::string& device, const std::string& name);
 // "55.40 GB/s", "66.9 TFLOP/s", "5.120 us": a key figure.

@@ -26,8 +26,8 @@ std::string time_note(Gating gating) {
 
 }  // namespace
 
-void series_text(Page& page, const JobSeries& series, const TextStyle&) {
-  if (!heading(page, series)) return;
+void series_text(Document& doc, const JobSeries& series, bool) {
+  if (!heading(doc, series)) return;
   Table table({right("in"), right("out"), right("kernel"), right("iterations", 2), right("chunks"), right("streams", 3),
                decimal("us"), right("95 % interval", 1), decimal("speed-up"),
                decimal("create us", 2, series.question.pool == StreamPool::fresh), decimal("issue us", 2),
@@ -40,12 +40,12 @@ void series_text(Page& page, const JobSeries& series, const TextStyle&) {
                std::to_string(s.axes.streams), digits_text(s.time_us.value), interval_text(s.time_us),
                digits_text(s.speed_up, 3), digits_text(s.create_us), digits_text(s.issue_us), std::to_string(s.trials),
                marks.take(points.at(s.axes), s.unsteady, s.time_us.value > 0)});
-  page.text += '\n';
-  page.rows(table);
-  page.note(time_note(series.question.gating));
-  page.note("speed-up: over the same job unsplit in one stream");
-  marks.notes(page, "jobs", series.unsteady_above);
-  page.note_left_out(table);
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note(time_note(series.question.gating));
+  doc.note("speed-up: over the same job unsplit in one stream");
+  marks.notes(doc, "jobs", series.unsteady_above);
+  doc.left_out();
 }
 
 }  // namespace npgpu

@@ -5,15 +5,11 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
-#include "netpipe/report/health_json.hpp"
-#include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
-#include "npgpu/drift.hpp"
-#include "npgpu/energy_figures.hpp"
 #include "npgpu/laws.hpp"
-#include "npgpu/matrix_verdict.hpp"
 
 namespace npgpu {
 
@@ -54,12 +50,15 @@ void add_summary(Json& json, const TransferSeries& series) {
       several ? lane_json(results_of_all_lanes(series), 0, json["lanes"].size() == 2 ? "both" : "all") : Json(nullptr);
 }
 
-// The fields of a point, and more.
-template <class Axes> Json point_json(const Axes& axes, const Json& more) {
-  Json point = Json::object();
-  add_fields(point, axes);
-  point.update(more);
-  return point;
+Json with(Json all, const Json& more) {
+  all.update(more);
+  return all;
+}
+
+// What every result says: the fields of its point, and what it rests on.
+template <class R> Json result_json(const R& r) {
+  return with(json_of(r.axes),
+              {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed))});
 }
 
 Json points_json(const ProbeSeries& series) {
@@ -73,36 +72,33 @@ Json points_json(const ProbeSeries& series) {
         if (p.shape == point.axes)
           lawful = Json({entry("passes", p.passes), entry("times_by_law", p.law), entry("times", p.measured),
                          entry("verdict", p.verdict)});
-    return point_json(point.axes, {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
-                                   entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
-                                   entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
-                                   entry("doubts", rate.doubts), entry("law", lawful)});
+    return with(json_of(point.axes),
+                {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
+                 entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
+                 entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
+                 entry("doubts", rate.doubts), entry("law", lawful)});
   });
 }
 
 Json points_json(const JobSeries& series) {
   return array_of(results(series), [](const JobResult& s) {
-    return point_json(s.axes,
-                      {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
-                       entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
-                       entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
+    return with(result_json(s),
+                {entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
+                 entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
   });
 }
 
 Json points_json(const CallSeries& series) {
   return array_of(results(series), [](const CallResult& s) {
-    return point_json(s.axes,
-                      {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
-                       entry("host_us", s.host_us), entry("done_us", s.done_us), entry("slowed", s.slowed)});
+    return with(result_json(s), {entry("host_us", s.host_us), entry("done_us", s.done_us), entry("slowed", s.slowed)});
   });
 }
 
 Json points_json(const EnergySeries& series) {
   return array_of(results(series), [](const EnergyResult& r) {
-    return point_json(r.axes,
-                      {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed)),
-                       entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
-                       entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
+    return with(result_json(r),
+                {entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
+                 entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
   });
 }
 
@@ -120,9 +116,7 @@ Json energy_json(const EnergyFigure& f) {
 
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results(series), [](const Result<K>& r) {
-    return point_json(r.axes,
-                      {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed)),
-                       entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
+    return with(result_json(r), {entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
   });
 }
 
@@ -183,7 +177,7 @@ Json cell_json(const MatrixCell& cell) {
 
 Json note_json(const MatrixFinding& one) { return Json({entry("devices", one.devices), entry("text", one.text)}); }
 Json finding_json(const NodeFinding& one) {
-  Json json = health_json(one);
+  Json json = json_of(static_cast<const HealthFinding&>(one));
   json["devices"] = one.devices;
   return json;
 }
@@ -221,13 +215,11 @@ Json process_json(const ProcessGpu& gpu) {
                entry("costs", array_of(gpu.costs, note_json)), entry("doubts", array_of(gpu.doubts, note_json))});
 }
 
-Json matrix_json(const Trace& trace) {
-  const NodeMatrix node = node_matrix(trace);
+Json matrix_json(const NodeMatrix& node, const MatrixVerdict& verdict) {
   if (node.devices.empty()) return nullptr;
   const auto device = [](const NodeMatrix::Device& one) {
     return Json({entry("id", one.id), entry("name", one.name), entry("simulated", one.simulated)});
   };
-  const MatrixVerdict verdict = verdict_of(trace, node);
   std::size_t number = 0;
   const auto matrix = [&](const RateMatrix& one) {
     const std::size_t its = number++;
@@ -254,8 +246,8 @@ Json matrix_json(const Trace& trace) {
                entry("findings", array_of(verdict.findings, finding_json))});
 }
 
-Json drift_json(const Trace& trace) {
-  return array_of(drifts_of(trace), [](const Drift& drift) {
+Json drift_json(const std::vector<Drift>& drifts) {
+  return array_of(drifts, [](const Drift& drift) {
     const auto& other = run_to_run(drift.time_class).share;
     return Json({entry("time_class", drift.time_class), entry("points", drift.points),
                  entry("by_round", drift.by_round),
@@ -353,19 +345,17 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
-void report_json(std::ostream& out, const Trace& trace) {
-  Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", trace.root),
-             entry("provenance", trace.provenance)});
-  add_series(json, trace, [](Json& one, const auto& series) { add_summary(one, series); });
-  json["drift"] = drift_json(trace);
-  const BusySibling sibling = busy_sibling(trace);
-  json["busy_sibling"] = {entry("visits", sibling.visits), entry("points", sibling.points),
-                          entry("adds", sibling.adds)};
-  json["energy_figures"] = array_of(energy_figures(trace), energy_json);
-  json["derived"] = devices_json(derive(trace));
-  json["matrix"] = matrix_json(trace);
-  json["partition_studies"] = studies_json(partition_studies(trace));
-  json["staged_messages"] = messages_json(staged_messages(trace));
+void report_json(std::ostream& out, const TraceResults& of) {
+  Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", of.trace.root),
+             entry("provenance", of.trace.provenance)});
+  add_series(json, of.trace, [](Json& one, const auto& series) { add_summary(one, series); });
+  json["drift"] = drift_json(of.drifts);
+  json["busy_sibling"] = json_of(of.sibling);
+  json["energy_figures"] = array_of(of.energies, energy_json);
+  json["derived"] = devices_json(of.derived);
+  json["matrix"] = matrix_json(of.matrix, of.verdict);
+  json["partition_studies"] = studies_json(of.partitions);
+  json["staged_messages"] = messages_json(of.messages);
   write_json(out, json, 1);
 }
 

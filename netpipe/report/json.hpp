@@ -15,6 +15,7 @@ Json json_of(double);
 Json json_of(const TraceRoot&);
 Json json_of(const Provenance&);
 Json json_of(const Estimate&);
+Json json_of(const HealthFinding&);  // the same in every document
 Json json_of(const std::vector<Lane>&);
 Json studies_json(std::span<const PartitionStudy>);
 Json messages_json(std::span<const StagedMessages>);
@@ -37,19 +38,24 @@ template <class T> Json json_of(const std::vector<T>& values) {
 
 inline Json json_of(const ShortText& text) { return std::string_view(text); }
 
-// A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).
-template <class T> Json entry(const char* key, const T& value) { return Json::array({key, json_of(value)}); }
-
 // Adds the fields of a struct by name.
 template <class Struct> void add_fields(Json& object, const Struct& row) {
   visit_fields(row, [&](const FieldInfo& f, const auto& value) { object[std::string(f.name)] = json_of(value); });
 }
 
+template <Described Struct> Json json_of(const Struct& row) {
+  Json object = Json::object();
+  add_fields(object, row);
+  return object;
+}
+
+// A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).
+template <class T> Json entry(const char* key, const T& value) { return Json::array({key, json_of(value)}); }
+
 // All of a series but points and samples: title, case, and the fields of SeriesInfo and of its context. An error that
 // is none is null.
 template <class K> Json header_json(const Series<K>& series) {
-  Json json{{"title", title(series.question)}, {"case", Json::object()}};
-  add_fields(json["case"], series.question);
+  Json json{{"title", title(series.question)}, {"case", json_of(series.question)}};
   add_fields(json, static_cast<const SeriesInfo&>(series));
   add_fields(json, static_cast<const typename K::Context&>(series));
   json["error"] = or_null(series.error);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "netpipe/report/foreign.hpp"
+#include "netpipe/report/html/elements.hpp"
 
 namespace npgpu {
 
@@ -116,7 +117,8 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (Column& column : columns_) column.header = one_line(column.header);
 }
 
-void Table::row(std::vector<std::string> cells) {
+void Table::row(std::vector<std::string> cells, std::optional<Health> judged) {
+  judged_.push_back(judged);
   for (std::size_t i = 0; i < columns_.size(); ++i)
     columns_[i].cells.push_back(i < cells.size() ? one_line(cells[i]) : "");
 }
@@ -192,12 +194,14 @@ std::string Table::markdown() const {
 std::string Table::html(std::string_view caption) const {
   std::string out = fmt::format("<table>\n<caption>{}</caption>\n<thead><tr>", html_text(caption)), body;
   std::size_t rows = 0;
-  const auto open = [](const char* element, const Column& c, const char* scope) {
-    return fmt::format("<{}{}{}>", element, scope, c.align == Align::left ? "" : " class=\"n\"");
+  const auto open = [](const char* element, const char* scope, std::string_view its_class) {
+    return fmt::format("<{}{}{}>", element, scope, its_class.empty() ? "" : fmt::format(" class=\"{}\"", its_class));
   };
+  const auto class_of = [](const Column& c) { return c.is_prose ? "wrap" : c.align == Align::left ? "" : "n"; };
   for (const Column& c : columns_) {
     if (!c.there) continue;
-    out += open("th", c, " scope=\"col\"") + (c.header.empty() ? "marks" : html_text(c.header)) + "</th>";
+    out += open("th", " scope=\"col\"", c.is_prose ? "" : class_of(c)) +
+           (c.header.empty() ? "marks" : html_text(c.header)) + "</th>";
     rows = c.cells.size();
   }
   for (std::size_t i = 0; i < rows; ++i) {
@@ -206,7 +210,9 @@ std::string Table::html(std::string_view caption) const {
     for (const Column& c : columns_) {
       if (!c.there) continue;
       const char* const element = first ? "th" : "td";
-      body += open(element, c, first ? " scope=\"row\"" : "") + html_text(c.cells[i]) + "</" + element + '>';
+      body += open(element, first ? " scope=\"row\"" : "",
+                   first && judged_[i] ? html::class_of(*judged_[i]) : class_of(c)) +
+              html_text(c.cells[i]) + "</" + element + '>';
       first = false;
     }
     body += "</tr>\n";
@@ -214,7 +220,9 @@ std::string Table::html(std::string_view caption) const {
   return out + "</tr></thead>\n<tbody>\n" + body + "</tbody>\n</table>\n";
 }
 
-Page::Page(const TextStyle& style) : ink(style.color), width(static_cast<std::size_t>(std::max(40, style.width))) {}
+std::size_t text_width(const TextStyle& style) { return static_cast<std::size_t>(std::max(40, style.width)); }
+
+Page::Page(const TextStyle& style) : ink(style.color), width(text_width(style)) {}
 
 void Page::title(std::string_view name, bool simulated) {
   const std::string line = wrapped((simulated ? "SIMULATED " : "") + std::string(name), width, 4);

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "npgpu/health.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -42,7 +44,8 @@ struct Column {
   std::string header;
   Align align;
   int rank;
-  bool there;  // false: the table has nothing to say in it
+  bool there;             // false: the table has nothing to say in it
+  bool is_prose = false;  // on a page it wraps where it must
   std::vector<std::string> cells{};
 };
 
@@ -52,6 +55,7 @@ inline Column left(std::string header, int rank = 0, bool there = true) {
 inline Column right(std::string header, int rank = 0, bool there = true) {
   return {std::move(header), Align::right, rank, there};
 }
+inline Column prose(std::string header) { return {std::move(header), Align::left, 0, true, true}; }
 inline Column decimal(std::string header, int rank = 0, bool there = true) {
   return {std::move(header), Align::point, rank, there};
 }
@@ -59,7 +63,9 @@ inline Column decimal(std::string header, int rank = 0, bool there = true) {
 class Table {
  public:
   explicit Table(std::vector<Column> columns);
-  void row(std::vector<std::string> cells);  // one for each column, there or not
+  // Cells: one for each column, there or not.
+  void row(std::vector<std::string> cells, std::optional<Health> judged = {});
+  bool is_alarm(std::size_t row) const { return judged_[row] == Health::fail; }
   // The header and the rows, each indented by two and ended by a newline.
   std::vector<std::string> lines(std::size_t width);
   // All columns and rows, as GitHub reads a table.
@@ -72,11 +78,14 @@ class Table {
 
  private:
   std::vector<Column> columns_;
+  std::vector<std::optional<Health>> judged_;
   std::vector<std::string> left_out_;
   bool cut_ = false;
 };
 
-// What all reports are laid out with: text as wide as the style says, in its colours.
+std::size_t text_width(const TextStyle&);  // 40 at least
+
+// Text as wide as the style says, in its colours.
 class Page {
  public:
   explicit Page(const TextStyle&);

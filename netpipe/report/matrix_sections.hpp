@@ -26,11 +26,13 @@ std::string cell_text(const RateMatrix&, const MatrixCell*, int significant = 4)
 Section rate_section(const NodeMatrix&, const RateMatrix&, std::optional<std::size_t> width = std::nullopt);
 // A row for each set of lanes that ran at once; empty where there is none.
 Section together_section(const NodeMatrix&);
+// The host's NUMA nodes against the GPUs: a row a GPU, with the node that the system calls near, the one that is
+// fastest, and a column for each node and direction. Of a host with one node, a sentence; empty where nothing is known.
+Section numa_section(const NodeMatrix&);
+// What a second process costs: for each figure a row alone, and one for each kind of second process.
+Section processes_section(const ProcessGpu&);
 // What the marks of the tables mean, and of which sizes they are.
 std::vector<std::string> matrix_notes(const NodeMatrix&);
-
-// A section as GitHub reads it, with a heading.
-std::string section_markdown(const Section&);
 
 // "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
 std::string verdict_word(const HealthFinding&);

@@ -5,17 +5,17 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
+#include "netpipe/report/series_text.hpp"
 #include "npgpu/messages.hpp"
 
 namespace npgpu {
 
-void messages_text(std::ostream& out, std::span<const StagedMessages> all, const TextStyle& style) {
-  Page page(style);
+Document messages_document(std::span<const StagedMessages> all) {
+  Document doc;
   for (const StagedMessages& one : all) {
-    if (!page.text.empty()) page.text += '\n';
-    page.title(fmt::format("staged messages {}>{}, {}", one.source, one.target, name(one.pattern)));
-    page.text += '\n';
+    if (&one != &all.front()) doc.gap();
+    doc.title(fmt::format("staged messages {}>{}, {}", one.source, one.target, name(one.pattern)));
+    doc.gap();
     Table table({right("size"), right("advised chunk"), right("predicted"), right("after trials"), right("measured"),
                  right("best other", 1), right("took", 1), right("against it", 1)});
     for (const StagedSize& size : one.sizes) {
@@ -27,9 +27,13 @@ void messages_text(std::ostream& out, std::span<const StagedMessages> all, const
                  size.best_chunk ? size_text(size.best_chunk) : "-", size.best_chunk ? time_text(size.best_us) : "-",
                  std::isfinite(regret) ? fmt::format("{:+.1f} %", 100 * regret) : "-"});
     }
-    page.rows(table);
+    doc.table(std::move(table));
   }
-  out << page.text;
+  return doc;
+}
+
+void messages_text(std::ostream& out, std::span<const StagedMessages> all, const TextStyle& style) {
+  out << to_text(messages_document(all), style);
 }
 
 Json messages_json(std::span<const StagedMessages> all) {

@@ -1,11 +1,10 @@
-#include "netpipe/report/numa_section.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <set>
 
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/matrix_sections.hpp"
 
 namespace npgpu {
 

@@ -34,42 +34,42 @@ std::string reference_text(const Parameter& p) {
 
 }  // namespace
 
-void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& devices, Detail detail,
-                     const TextStyle& style) {
-  Page page(style);
+Document parameters_document(const std::vector<DeviceParameters>& devices, Detail detail) {
+  Document doc;
   for (const DeviceParameters& device : devices) {
-    if (&device != &devices.front()) page.text += '\n';
-    page.title("derived parameters of " + device_text(device.device, device.device_name), device.simulated);
+    if (&device != &devices.front()) doc.gap();
+    doc.title("derived parameters of " + device_text(device.device, device.device_name), device.simulated);
     Table table({left("parameter"), left("value"), left("95 % interval", 2), right("reported", 1), left("verdict")});
     for (const Parameter& p : device.parameters)
       table.row({p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
                  std::string(name(p.verdict)) + (p.note.empty() ? "" : " ?")});
     const std::string reporter = device.device.starts_with("host") ? "by the system" : "by the driver";
-    if (!device.parameters.empty())
-      page.rows(table, [&](std::size_t i, const std::string& line) {
-        page.text += line;
-        if (detail == Detail::brief) return;
-        const Parameter& p = device.parameters[i];
-        page.note("= " + p.estimate.method, false, 6);
-        if (!p.meaning.empty()) page.note(p.meaning, false, 6);
-        if (!p.reference_source.empty()) page.note("reported " + reporter + ": " + p.reference_source, false, 6);
-        if (!p.note.empty()) page.note("? " + p.note, false, 6);
-      });
+    Document::Rows rows{std::move(table)};
+    if (detail == Detail::full)
+      for (const Parameter& p : device.parameters) {
+        std::vector<Note>& below = rows.below.emplace_back();
+        const auto add = [&](const std::string& said, const char* before) {
+          if (!said.empty()) below.push_back({before + said, false, 6});
+        };
+        below.push_back({"= " + p.estimate.method, false, 6});
+        add(p.meaning, "");
+        add(p.reference_source, ("reported " + reporter + ": ").c_str());
+        add(p.note, "? ");
+      }
+    if (!device.parameters.empty()) doc.add(std::move(rows));
     const auto any = [&](auto&& has) { return std::ranges::any_of(device.parameters, has); };
-    if (any([](const Parameter& p) { return std::isfinite(p.reference); })) page.note("reported: " + reporter);
+    if (any([](const Parameter& p) { return std::isfinite(p.reference); })) doc.note("reported: " + reporter);
     if (detail == Detail::brief && any([](const Parameter& p) { return !p.note.empty(); }))
-      page.note("?: something disturbed it; npgpu derive explains what");
-    page.note_left_out(table);
-    for (const std::string& why : device.missing) page.note("missing: " + why);
+      doc.note("?: something disturbed it; npgpu derive explains what");
+    doc.left_out();
+    for (const std::string& why : device.missing) doc.note("missing: " + why);
   }
-  out << page.text;
+  return doc;
 }
 
-void derived_text(std::ostream& out, const Trace& trace, const TextStyle& style) {
-  const auto devices = derive(trace);
-  if (devices.empty()) return;
-  out << '\n';
-  parameters_text(out, devices, Detail::brief, style);
+void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& devices, Detail detail,
+                     const TextStyle& style) {
+  out << to_text(parameters_document(devices, detail), style);
 }
 
 }  // namespace npgpu

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
 #include "netpipe/report/regret.hpp"
+#include "netpipe/report/series_text.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -24,7 +24,7 @@ std::string choice_cell(const PartitionChoice& c) {
   return fmt::format("{} {:+.2f} %{}", *c.streams, 100 * c.regret.value, c.hit ? " ~" : "");
 }
 
-void choices(Page& page, const PartitionStudy& s) {
+void choices(Document& doc, const PartitionStudy& s) {
   std::vector<Column> columns{right("unknowns"),  decimal("1 stream us"),    right("best"),
                               decimal("best us"), right("95 % interval", 1), right("faster")};
   for (std::size_t m = 0; m + 1 < s.models.size(); ++m)  // the last one is one stream
@@ -40,15 +40,15 @@ void choices(Page& page, const PartitionStudy& s) {
     for (std::size_t m = 0; m + 1 < s.models.size(); ++m) cells.push_back(choice_cell(row.choices[m]));
     table.row(std::move(cells));
   }
-  page.text += '\n';
-  page.rows(table);
-  page.note(
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note(
       "Each model's number of streams among those measured, and by how much the measured time there is above the best; "
       "~ within the noise of the two.");
-  page.note_left_out(table);
+  doc.left_out();
 }
 
-void stages(Page& page, const PartitionStudy& s) {
+void stages(Document& doc, const PartitionStudy& s) {
   if (std::ranges::all_of(s.rows, [](const PartitionRow& r) { return std::isnan(r.sum_us); })) return;
   Table table({right("unsplit, us"), decimal("T1 H2D"), decimal("T1 kernel"), decimal("T1 D2H"), decimal("T2 host"),
                decimal("T3 H2D"), decimal("T3 kernel"), decimal("T3 D2H"), decimal("sum", 1)});
@@ -60,13 +60,13 @@ void stages(Page& page, const PartitionStudy& s) {
                cell(PartitionStage::out1), digits_text(row.stage2_us.value), cell(PartitionStage::in3),
                cell(PartitionStage::kernel3), cell(PartitionStage::out3), digits_text(row.sum_us)});
   }
-  page.text += '\n';
-  page.rows(table);
-  page.note("sum: T1 kernel + T1 D2H + T3 H2D + T3 kernel, what the paper takes streams to hide");
-  page.note_left_out(table);
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note("sum: T1 kernel + T1 D2H + T3 H2D + T3 kernel, what the paper takes streams to hide");
+  doc.left_out();
 }
 
-void scores(Page& page, const PartitionStudy& s) {
+void scores(Document& doc, const PartitionStudy& s) {
   Table table({left("model"), right("sizes"), right("regret %"), right("p95", 1), right("max", 3), right("T2 even %"),
                right("p95", 1), right("|error| %"), right("p95", 2), right("max", 4), right("hits %", 3)});
   for (const PartitionScore& m : s.models)
@@ -75,40 +75,40 @@ void scores(Page& page, const PartitionStudy& s) {
                  percent_cell(m.regret.most), percent_cell(m.even_regret.median), percent_cell(m.even_regret.p95),
                  percent_cell(m.error.median), percent_cell(m.error.p95), percent_cell(m.error.most),
                  std::isfinite(m.hits) ? fmt::format("{:.0f}", 100 * m.hits) : "-"});
-  page.text += '\n';
-  page.rows(table);
-  page.note(
+  doc.gap();
+  doc.table(std::move(table));
+  doc.note(
       "Medians, 95th percentiles and maxima over sizes. regret: measured time with the number of streams that the "
       "model chose, over the best. T2 even: the same, with the host's stage taking the same time in all runs of a "
       "size, the median; it is the same work in all of them, and most of what they scatter by. |error|: predicted "
       "times with two and more streams. The simulator is not fitted to whole runs; the paper's regressions are fitted "
       "to the sizes other than the one they choose for.");
-  page.note_left_out(table);
+  doc.left_out();
   std::vector<NamedRegret> validated;
   for (const PartitionScore& m : s.models) validated.push_back({m.model, m.cross_validated});
-  cross_validated_text(page, "sizes", validated, s.measuring);
+  cross_validated_text(doc, "sizes", validated, s.measuring);
 }
 
-void regressions(Page& page, const PartitionStudy& s) {
+void regressions(Document& doc, const PartitionStudy& s) {
   const PartitionRegressions& m = s.fitted;
   const auto quality = [](const RegressionQuality& q) {
     return fmt::format(", R2 {:.5f}, RMSE {:.4g} us, {} rows", q.r2, q.rmse, q.rows);
   };
-  page.text += '\n';
+  doc.gap();
   if (std::isfinite(m.sum_slope))
-    page.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(s.sum));
+    doc.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(s.sum));
   if (std::isfinite(m.small_size))
-    page.labelled("overhead", fmt::format("up to 1e6: {:.6g} N {:+.6g} log10(n) {:+.6g} us", m.small_size, m.small_log,
-                                          m.small_start) +
-                                  quality(s.small));
+    doc.labelled("overhead", fmt::format("up to 1e6: {:.6g} N {:+.6g} log10(n) {:+.6g} us", m.small_size, m.small_log,
+                                         m.small_start) +
+                                 quality(s.small));
   if (std::isfinite(m.big_size))
-    page.labelled("overhead", fmt::format("above: ({:.6g} N {:+.6g}) log2(n^(4/3)) {:+.6g} us", m.big_size, m.big_log,
-                                          m.big_start) +
-                                  quality(s.big));
+    doc.labelled("overhead",
+                 fmt::format("above: ({:.6g} N {:+.6g}) log2(n^(4/3)) {:+.6g} us", m.big_size, m.big_log, m.big_start) +
+                     quality(s.big));
 }
 
 // Table V of the paper: how the best numbers of the two types compare.
-void types(Page& page, std::span<const PartitionStudy> all) {
+void types(Document& doc, std::span<const PartitionStudy> all) {
   for (const PartitionStudy& one : all)
     for (const PartitionStudy& other : all) {
       if (one.type != Precision::fp32 || other.type != Precision::fp64 || one.device != other.device ||
@@ -121,29 +121,33 @@ void types(Page& page, std::span<const PartitionStudy> all) {
           ++(a.best == b.best ? same : 2 * a.best == b.best ? half : else_);
         }
       if (same + half + else_ == 0) continue;
-      page.text += '\n';
-      page.note(fmt::format("{}: fp32's best number of streams is fp64's at {} of {} sizes, half of it at {}",
-                            one.device, same, same + half + else_, half));
+      doc.gap();
+      doc.note(fmt::format("{}: fp32's best number of streams is fp64's at {} of {} sizes, half of it at {}",
+                           one.device, same, same + half + else_, half));
     }
 }
 
 }  // namespace
 
-void partition_text(std::ostream& out, std::span<const PartitionStudy> all, const TextStyle& style) {
-  Page page(style);
+Document partition_document(std::span<const PartitionStudy> all) {
+  Document doc;
   for (const PartitionStudy& s : all) {
-    if (!page.text.empty()) page.text += '\n';
-    page.title(fmt::format("tridiagonal partition method, {}, sub-systems of {}, on {}", name(s.type), s.sub_system,
-                           device_text(s.device, s.device_name)),
-               s.simulated);
-    choices(page, s);
-    stages(page, s);
-    scores(page, s);
-    regressions(page, s);
-    for (const std::string& why : s.missing) page.note("missing: " + why);
+    if (&s != &all.front()) doc.gap();
+    doc.title(fmt::format("tridiagonal partition method, {}, sub-systems of {}, on {}", name(s.type), s.sub_system,
+                          device_text(s.device, s.device_name)),
+              s.simulated);
+    choices(doc, s);
+    stages(doc, s);
+    scores(doc, s);
+    regressions(doc, s);
+    for (const std::string& why : s.missing) doc.note("missing: " + why);
   }
-  types(page, all);
-  out << page.text;
+  types(doc, all);
+  return doc;
+}
+
+void partition_text(std::ostream& out, std::span<const PartitionStudy> all, const TextStyle& style) {
+  out << to_text(partition_document(all), style);
 }
 
 }  // namespace npgpu

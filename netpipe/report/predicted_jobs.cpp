@@ -20,9 +20,9 @@
 
 #include <algorithm>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
@@ -87,12 +87,12 @@ Json costs_json(const MeasuredCosts& measured) {
 }  // namespace
 
 void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const TextStyle& style) {
-  Page page(style);
+  Document doc;
   const auto& jobs = of.predicted.jobs;
-  page.title(fmt::format("prediction for {} ({}) of {}", of.costs->device, of.costs->device_name,
-                         counted(jobs.size(), "measured job")),
-             of.costs->simulated);
-  page.text += '\n';
+  doc.title(fmt::format("prediction for {} ({}) of {}", of.costs->device, of.costs->device_name,
+                        counted(jobs.size(), "measured job")),
+            of.costs->simulated);
+  doc.gap();
   Table table({right("in"), right("kernel"), right("out"), left("of", 2), left("order", 1), right("best measured"),
                right("best predicted"), right("measured there")});
   for (const PredictedJob& one : jobs) {
@@ -105,16 +105,16 @@ void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const
                std::string(name(w.question.order)), in_streams_text(measured_us[best], w.streams[best]),
                in_streams_text(one.predicted_us[chosen], w.streams[chosen]), time_text(measured_us[chosen])});
   }
-  page.rows(table);
-  page.note(
+  doc.table(std::move(table));
+  doc.note(
       "Best: the least time, and its number of streams, among those measured. The kernel's time is the unsplit job's "
       "less its copies, weighed with that of kernels of its sort alone, where these were measured and are near.");
-  page.note_left_out(table);
-  if (of.disturbed) page.note(fmt::format("Left out: {} that others disturbed.", counted(of.disturbed, "time")));
-  page.note(
+  doc.left_out();
+  if (of.disturbed) doc.note(fmt::format("Left out: {} that others disturbed.", counted(of.disturbed, "time")));
+  doc.note(
       "python -m npgpu.study says how far predictions are off, beside those of the models of the literature; --json "
       "has every time.");
-  out << page.text;
+  out << to_text(doc, style);
 }
 
 void predicted_jobs_json(std::ostream& out, const PredictedJobsReport& of) {

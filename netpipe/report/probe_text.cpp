@@ -49,7 +49,7 @@ std::string verdict_text(const LawPoint& p) {
   return (p.verdict == Agreement::undecided ? "? " : "") + fmt::format("{:+.1f} %", law_error_percent(p));
 }
 
-void note_law(Page& page, const Law& law) {
+void note_law(Document& doc, const Law& law) {
   if (law.points.empty()) return;
   const auto has = [&](Agreement verdict) { return std::ranges::count(law.points, verdict, &LawPoint::verdict); };
   std::string text = fmt::format("law: {}; agrees (within 5 %) at {} of {} shapes", law.rule, has(Agreement::agrees),
@@ -60,8 +60,8 @@ void note_law(Page& page, const Law& law) {
   if (worst->verdict != Agreement::agrees && worst->measured.value > 0)
     text += fmt::format("; farthest off: {} times as long instead of {} ({})", digits_text(worst->measured.value, 3),
                         digits_text(worst->law, 3), text_of(worst->shape));
-  page.note(text);
-  if (has(Agreement::disagrees) > 0 && !law.where_not.empty()) page.note("why: " + law.where_not);
+  doc.note(text);
+  if (has(Agreement::disagrees) > 0 && !law.where_not.empty()) doc.note("why: " + law.where_not);
 }
 
 // "8": only 8 divides; "8, 16"; "1 to 16"
@@ -70,10 +70,10 @@ std::string divisors_text(const RateClass& c) {
   return fmt::format("{}{}{}", c.least, c.most == 2 * c.least ? ", " : " to ", c.most);
 }
 
-void note_classes(Page& page, const RateClasses& found) {
+void note_classes(Document& doc, const RateClasses& found) {
   if (found.classes.empty()) return;
   if (found.classes.size() == 1)
-    return page.note(
+    return doc.note(
         fmt::format("squares by the largest power of two, up to {}, that divides n: no two differ", largest_divisor));
   std::vector<std::string> parts;
   for (const RateClass& c : found.classes) {
@@ -81,14 +81,14 @@ void note_classes(Page& page, const RateClasses& found) {
     if (std::isfinite(c.rate)) text += fmt::format(", {} GFLOP/s", digits_text(c.rate * 1e-9));
     parts.push_back(text + fmt::format(" ({} size{})", c.sizes, c.sizes == 1 ? "" : "s"));
   }
-  page.note(
+  doc.note(
       fmt::format("squares by the largest power of two, up to {}, that divides n, over what neighbours reach that "
                   "{} divides, and the rates of the largest: {}",
                   largest_divisor, largest_divisor, fmt::join(parts, "; ")));
 }
 
 // Of a host: the fewest cores that reach the best rate, within 1 %, of a product that was measured over cores.
-void note_cores(Page& page, const ProbeSeries& probe, const std::vector<ProbeResult>& rates) {
+void note_cores(Document& doc, const ProbeSeries& probe, const std::vector<ProbeResult>& rates) {
   const ProbeResult *one = nullptr, *best = nullptr;
   for (const ProbeResult& r : rates)
     if (r.axes.blocks == 1 && (!one || one->axes.n < r.axes.n)) one = &r;
@@ -100,9 +100,9 @@ void note_cores(Page& page, const ProbeSeries& probe, const std::vector<ProbeRes
   for (const ProbeResult& r : rates)
     if (same(r) && r.axes.blocks < best->axes.blocks && r.rate.value >= as_good * best->rate.value) best = &r;
   const double times = best->rate.value / one->rate.value;
-  page.note(fmt::format("{} cores were found; {} of them reach {} times the rate of one: {:.0f} % of {} times",
-                        probe.layout.units, best->axes.blocks, digits_text(times, 3), 100 * times / best->axes.blocks,
-                        best->axes.blocks));
+  doc.note(fmt::format("{} cores were found; {} of them reach {} times the rate of one: {:.0f} % of {} times",
+                       probe.layout.units, best->axes.blocks, digits_text(times, 3), 100 * times / best->axes.blocks,
+                       best->axes.blocks));
 }
 
 }  // namespace
@@ -116,8 +116,8 @@ std::string probe_rate_text(const ProbeCase& c, double per_s) {
                      counted.unit);
 }
 
-void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
-  if (!heading(page, probe)) return;
+void series_text(Document& doc, const ProbeSeries& probe, bool) {
+  if (!heading(doc, probe)) return;
   const ProbeCase& c = probe.question;
   const bool memory =
       std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
@@ -194,21 +194,21 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                std::to_string(trials_of(probe, point)),
                (s.one_block_per_sm ? "1" : "") + marks.take(point, probe.is_unsteady(rate), usable)});
   }
-  page.text += '\n';
-  page.rows(table);
+  doc.gap();
+  doc.table(std::move(table));
   if (limited && probe.layout.clock_mhz > 0)
-    page.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe.layout.clock_mhz));
-  if (!probe.library.empty()) page.note("by " + probe.library);
-  if (const auto classes = classes_of(probe)) note_classes(page, *classes);
-  if (matrices && is_host_timed(c)) note_cores(page, probe, rates);
+    doc.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe.layout.clock_mhz));
+  if (!probe.library.empty()) doc.note("by " + probe.library);
+  if (const auto classes = classes_of(probe)) note_classes(doc, *classes);
+  if (matrices && is_host_timed(c)) note_cores(doc, probe, rates);
   if (!every && pattern) {
-    page.note("the first shape: " + text_of(without_pattern(probe.visits.front().axes)) +
-              "; the others differ from it as the columns say");
+    doc.note("the first shape: " + text_of(without_pattern(probe.visits.front().axes)) +
+             "; the others differ from it as the columns say");
   }
-  if (law) note_law(page, *law);
-  if (forced) page.note("1 one block per SM: forced, and checked");
-  marks.notes(page, "shapes", probe.unsteady_above);
-  page.note_left_out(table);
+  if (law) note_law(doc, *law);
+  if (forced) doc.note("1 one block per SM: forced, and checked");
+  marks.notes(doc, "shapes", probe.unsteady_above);
+  doc.left_out();
 }
 
 }  // namespace npgpu

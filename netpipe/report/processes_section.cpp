@@ -1,5 +1,3 @@
-#include "netpipe/report/processes_section.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/matrix_sections.hpp"
 
 namespace npgpu {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
 #include "npgpu/predict.hpp"
 
 namespace npgpu {
@@ -19,7 +19,7 @@ struct NamedRegret {
 };
 // A row each, and what it means. `what`: "jobs", "sizes". Nothing has one: a sentence that says why. `measuring`: see
 // regrets_of_measuring().
-void cross_validated_text(Page&, const std::string& what, const std::vector<NamedRegret>&, const Spread& measuring);
+void cross_validated_text(Document&, const std::string& what, const std::vector<NamedRegret>&, const Spread& measuring);
 
 Json spread_json(const Spread&);
 Json cross_validated_json(const CrossValidated&);

@@ -8,56 +8,18 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <variant>
 
+#include "netpipe/model/run_facts.hpp"
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// What the run's environment said of Slurm; empty if nothing.
-std::string slurm(const Trace& run, const std::string& name) {
-  return text_fact(facts_of(run.provenance, "slurm"), name);
-}
-
-// "4711", or "4711_3" of an array.
-std::string job_of(const Trace& run) {
-  const std::string array = slurm(run, "SLURM_ARRAY_JOB_ID");
-  return array.empty() ? slurm(run, "SLURM_JOB_ID") : array + "_" + slurm(run, "SLURM_ARRAY_TASK_ID");
-}
-
-// Empty where there is one task only.
-std::string rank_of(const Trace& run) {
-  return slurm(run, "SLURM_NTASKS") == "1" ? std::string() : slurm(run, "SLURM_PROCID");
-}
-
-struct MeasuredDevice {
-  std::string name, uuid;
-  bool simulated;
-  auto operator<=>(const MeasuredDevice&) const = default;
-};
-
-std::set<MeasuredDevice> devices_of(const Trace& run) {
-  std::set<MeasuredDevice> all;
-  for_each_kind([&]<class K>() {
-    for (const Series<K>& series : run.of<K>())
-      if (!series.device_name.empty()) all.insert({series.device_name, series.device_uuid, series.simulated});
-  });
-  return all;
-}
-
-std::size_t series_of(const Trace& run) {
-  std::size_t count = 0;
-  for_each_kind([&]<class K>() { count += run.of<K>().size(); });
-  return count;
-}
-
 // "NVIDIA H200 GPU-1b2c3d4e", "8 NVIDIA H200"
-std::string devices_text(const Trace& run) {
+std::string devices_text(const std::set<MeasuredDevice>& all) {
   constexpr std::size_t enough = 12;  // of a UUID
-  const std::set<MeasuredDevice> all = devices_of(run);
   std::string text;
   for (auto at = all.begin(); at != all.end();) {
     const auto end = std::find_if(at, all.end(), [&](const MeasuredDevice& d) { return d.name != at->name; });
@@ -75,9 +37,9 @@ std::string devices_text(const Trace& run) {
 void runs_text(std::ostream& out, const std::string& file, const std::vector<Trace>& runs, const TextStyle& style) {
   std::set<std::string> hosts;
   for (const Trace& run : runs) hosts.insert(run.root.hostname);
-  Page page(style);
-  page.title(fmt::format("{}: {} run{} of {} host{}", file, runs.size(), runs.size() == 1 ? "" : "s", hosts.size(),
-                         hosts.size() == 1 ? "" : "s"));
+  Document doc;
+  doc.title(fmt::format("{}: {} run{} of {} host{}", file, runs.size(), runs.size() == 1 ? "" : "s", hosts.size(),
+                        hosts.size() == 1 ? "" : "s"));
   const auto any = [&](auto has) { return std::ranges::any_of(runs, has); };
   const auto is_incomplete = [](const Trace& run) { return !run.root.complete; };
   Table table({right("run"), left("host"), left("job", 0, any([](const Trace& r) { return !job_of(r).empty(); })),
@@ -85,10 +47,11 @@ void runs_text(std::ostream& out, const std::string& file, const std::vector<Tra
                right("series", 1), left("", 0, any(is_incomplete)), left("devices")});
   for (std::size_t i = 0; i < runs.size(); ++i)
     table.row({std::to_string(i), runs[i].root.hostname, job_of(runs[i]), rank_of(runs[i]), runs[i].root.start_time_utc,
-               std::to_string(series_of(runs[i])), runs[i].root.complete ? "" : "not complete", devices_text(runs[i])});
-  page.rows(table);
-  page.note_left_out(table);
-  out << page.text;
+               std::to_string(series_of(runs[i])), runs[i].root.complete ? "" : "not complete",
+               devices_text(devices_of(runs[i]))});
+  doc.table(std::move(table));
+  doc.left_out();
+  out << to_text(doc, style);
 }
 
 void runs_json(std::ostream& out, const std::string& file, const std::vector<Trace>& runs) {

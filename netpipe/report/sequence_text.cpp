@@ -11,9 +11,9 @@
 #include <array>
 #include <utility>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
@@ -45,13 +45,13 @@ std::vector<double> microseconds_of(const std::vector<Seconds>& times) {
 }  // namespace
 
 void sequence_text(std::ostream& out, const SequenceReport& of, const TextStyle& style) {
-  Page page(style);
+  Document doc;
   const SequenceAdvice& a = of.advice;
   const auto time = [](Seconds t) { return time_text(microseconds(t)); };
-  page.title(fmt::format("prediction for {} ({}): {}", of.costs->device, of.costs->device_name,
-                         counted(of.plans.size(), "job")),
-             of.costs->simulated);
-  page.text += '\n';
+  doc.title(fmt::format("prediction for {} ({}): {}", of.costs->device, of.costs->device_name,
+                        counted(of.plans.size(), "job")),
+            of.costs->simulated);
+  doc.gap();
   Table table({right("runs as"), left("job"), right("in", 2), right("kernel", 2), right("out", 2), right("streams"),
                right("alone"), left("bottleneck", 1), right("ends at")});
   for (std::size_t at = 0; at < a.order.size(); ++at) {
@@ -61,25 +61,25 @@ void sequence_text(std::ostream& out, const SequenceReport& of, const TextStyle&
                std::to_string(one.chunks), time(of.times[a.order[at]]), bound_name(of.bounds[a.order[at]]),
                time(a.run.ends[at])});
   }
-  page.rows(table);
-  page.text += '\n';
-  page.labelled("this order", time(a.run.total));
-  page.labelled("as given", fmt::format("{}, {}", time(a.given.total), against(a.given.total, a.run.total)));
-  page.labelled("waited for", fmt::format("{}, {}: each job alone, the next one after its end", time(a.apart),
-                                          against(a.apart, a.run.total)));
+  doc.table(std::move(table));
+  doc.gap();
+  doc.labelled("this order", time(a.run.total));
+  doc.labelled("as given", fmt::format("{}, {}", time(a.given.total), against(a.given.total, a.run.total)));
+  doc.labelled("waited for", fmt::format("{}, {}: each job alone, the next one after its end", time(a.apart),
+                                         against(a.apart, a.run.total)));
   const auto [bound, busy] = busiest(a.run.busy, of.costs->costs.copy_engines);
-  page.labelled("bottleneck", bottleneck_text(bound, busy, a.run.total));
-  page.labelled("searched", a.all ? fmt::format("all {} orders", a.tried)
-                                  : fmt::format("{} of all orders: Johnson's rule, insertion by length, then moves and "
-                                                "swaps as long as they gain; a better one may exist",
-                                                a.tried));
-  page.note(
+  doc.labelled("bottleneck", bottleneck_text(bound, busy, a.run.total));
+  doc.labelled("searched", a.all ? fmt::format("all {} orders", a.tried)
+                                 : fmt::format("{} of all orders: Johnson's rule, insertion by length, then moves and "
+                                               "swaps as long as they gain; a better one may exist",
+                                               a.tried));
+  doc.note(
       "Each job has the fewest streams within 1 % of its best time alone, and streams and buffers of its own; the host "
       "issues one job after the other and waits for none. How unlike jobs share the multiprocessors is modelled, and "
       "was "
       "not compared with measured lists.");
-  page.note_left_out(table);
-  out << page.text;
+  doc.left_out();
+  out << to_text(doc, style);
 }
 
 void sequence_json(std::ostream& out, const SequenceReport& of) {

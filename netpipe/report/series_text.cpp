@@ -7,8 +7,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "npgpu/matrix_verdict.hpp"
-#include "npgpu/messages.hpp"
 #include "npgpu/probe_description.hpp"
 
 namespace npgpu {
@@ -82,35 +80,35 @@ std::string Marks::take(bool unsteady, std::uint32_t causes, bool usable) {
   return std::string(usable ? "" : "!") + (unsteady ? "*" : "") + (causes ? "d" : "");
 }
 
-void Marks::notes(Page& page, const std::string& what, double above, std::size_t folded) const {
+void Marks::notes(Document& doc, const std::string& what, double above, std::size_t folded) const {
   if (unsteady_ > 0)
-    page.note(fmt::format("* {} of {} {} unsteady: an interval wider than +-{:.0f} %{}", unsteady_, points_, what,
-                          100 * above, folded ? fmt::format(", {} of them folded", folded) : ""));
-  if (unusable_ > 0) page.note("! no usable trial: the results were wrong or not timed", true);
+    doc.note(fmt::format("* {} of {} {} unsteady: an interval wider than +-{:.0f} %{}", unsteady_, points_, what,
+                         100 * above, folded ? fmt::format(", {} of them folded", folded) : ""));
+  if (unusable_ > 0) doc.note("! no usable trial: the results were wrong or not timed", true);
   if (disturbed_ > 0)
-    page.note(fmt::format("d {} of {} {} were disturbed: {}", disturbed_, points_, what,
-                          disturbance_text(causes_, disturbers_)),
-              true);
-  if (void_trials_ > 0) page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
+    doc.note(fmt::format("d {} of {} {} were disturbed: {}", disturbed_, points_, what,
+                         disturbance_text(causes_, disturbers_)),
+             true);
+  if (void_trials_ > 0) doc.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
 }
 
-template <class K> bool heading(Page& page, const Series<K>& series) {
-  page.title(title(series.question), series.simulated);
-  page.labelled("device", series.device_name.empty() ? device_of(series.question) : series.device_name);
+template <class K> bool heading(Document& doc, const Series<K>& series) {
+  doc.title(title(series.question), series.simulated);
+  doc.labelled("device", series.device_name.empty() ? device_of(series.question) : series.device_name);
   if constexpr (requires { series.limit; })
-    page.labelled("limit", (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) + series.limit.source);
+    doc.labelled("limit", (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) + series.limit.source);
   const std::pair<const char*, std::string> lines[] = {
       {"bound to", series.binding}, {"schedule", series.schedule}, {"clocks", telemetry_text(series)}};
   for (const auto& [label, text] : lines)
-    if (!text.empty()) page.labelled(label, text);
+    if (!text.empty()) doc.labelled(label, text);
   const bool any = !series.visits.empty();
-  if (!series.error.empty()) page.labelled(any ? "STOPPED" : "NOT RUN", series.error, true);
-  else if (!any) page.labelled("points", "none were measured");
+  if (!series.error.empty()) doc.labelled(any ? "STOPPED" : "NOT RUN", series.error, true);
+  else if (!any) doc.labelled("points", "none were measured");
   return any;
 }
 
-template <class K> void series_text(Page& page, const Series<K>& series, const TextStyle&) {
-  if (!heading(page, series)) return;
+template <class K> void series_text(Document& doc, const Series<K>& series, bool) {
+  if (!heading(doc, series)) return;
   const auto all = results(series);
   const bool counts = std::ranges::any_of(all, [](const auto& r) { return r.rate.value > 0; });
   std::vector<Column> columns;
@@ -137,10 +135,10 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
                                std::to_string(r.trials), marks.take(points.at(r.axes), r.unsteady, r.usable())});
     table.row(std::move(cells));
   }
-  page.text += '\n';
-  page.rows(table);
-  marks.notes(page, "points", series.unsteady_above);
-  page.note_left_out(table);
+  doc.gap();
+  doc.table(std::move(table));
+  marks.notes(doc, "points", series.unsteady_above);
+  doc.left_out();
 }
 
 // One instance for each kind of the list.
@@ -153,35 +151,33 @@ template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>
 
 }  // namespace
 
-void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) {
-  Page page(style);
-  facts_text(page, trace, style);
+void report_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
+  Document doc;
+  facts_text(doc, of, style.series_in_trace);
   for_each_kind([&]<class K>() {
-    if constexpr (requires { all_text(page, trace.of<K>()); }) {
-      all_text(page, trace.of<K>());
+    const auto& all = of.trace.of<K>();
+    if constexpr (requires { all_text(doc, all); }) {
+      all_text(doc, all);
     } else if constexpr (std::is_same_v<K, Energies>) {
-      all_text(page, trace.of<K>(), energy_figures(trace));
+      all_text(doc, all, of.energies);
     } else {
-      for (const Series<K>& series : trace.of<K>()) {
-        page.text += '\n';
-        series_text(page, series, style);
+      for (const Series<K>& series : all) {
+        doc.gap();
+        series_text(doc, series, style.every_size);
       }
     }
   });
-  out << page.text;
-  if (const auto messages = staged_messages(trace); !messages.empty()) {
-    out << '\n';
-    messages_text(out, messages, style);
-  }
-  if (const auto studies = partition_studies(trace); !studies.empty()) {
-    out << '\n';
-    partition_text(out, studies, style);
-  }
-  derived_text(out, trace, style);
-  const NodeMatrix node = node_matrix(trace);
-  if (!node.devices.empty()) out << '\n';
-  matrix_text(out, node, style);
-  if (!node.devices.empty()) matrix_findings_text(out, verdict_of(trace, node), style);
+  const auto add = [&](const Document& part) {
+    if (part.blocks.empty()) return;
+    doc.gap();
+    doc.add(part);
+  };
+  add(messages_document(of.messages));
+  add(partition_document(of.partitions));
+  add(parameters_document(of.derived, Detail::brief));
+  add(matrix_document(of.matrix, text_width(style)));
+  if (!of.matrix.devices.empty()) doc.add(matrix_findings_document(of.verdict));
+  out << to_text(doc, style);
 }
 
 }  // namespace npgpu

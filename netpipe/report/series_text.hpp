@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
-#include "npgpu/energy_figures.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 
 namespace npgpu {
 
@@ -34,7 +34,7 @@ class Marks {
     return take(unsteady, point.disturbed(), usable);
   }
   // `what`: "sizes", "shapes". `folded`: unsteady ones that have no row. `above`: half widths that are unsteady.
-  void notes(Page&, const std::string& what, double above, std::size_t folded = 0) const;
+  void notes(Document&, const std::string& what, double above, std::size_t folded = 0) const;
 
  private:
   std::string take(bool unsteady, std::uint32_t causes, bool usable);
@@ -45,27 +45,31 @@ class Marks {
 };
 
 // Title, device, limit, binding, schedule, clocks, and why it stopped; false if there is no point to go on with.
-template <class K> bool heading(Page&, const Series<K>&);
+template <class K> bool heading(Document&, const Series<K>&);
 
 // Kinds with a table of their own; the template serves all others.
-void series_text(Page&, const TransferSeries&, const TextStyle&);
-void series_text(Page&, const ProbeSeries&, const TextStyle&);
-void series_text(Page&, const JobSeries&, const TextStyle&);
-template <class K> void series_text(Page&, const Series<K>&, const TextStyle&);  // in series_text.cpp
+void series_text(Document&, const TransferSeries&, bool every_size);
+void series_text(Document&, const ProbeSeries&, bool);
+void series_text(Document&, const JobSeries&, bool);
+template <class K> void series_text(Document&, const Series<K>&, bool);  // in series_text.cpp
 
 // Kinds whose series are one table together.
-void all_text(Page&, const std::vector<CallSeries>&);
-void all_text(Page&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
+void all_text(Document&, const std::vector<CallSeries>&);
+void all_text(Document&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
 // A row for each kind of work of one device.
 Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 
-std::string fact_text(const Fact&);
 // Where the trace was taken, and what the plan left out.
-void facts_text(Page&, const Trace&, const TextStyle&);
+void facts_text(Document&, const TraceResults&, std::size_t series_in_trace);
 // A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its
 // reason. `copies`: how many copies of a size one operation makes. `queued`: times are from copy to copy.
-void curve_text(Page&, std::span<const TransferResult> one_lane, std::size_t copies, bool queued);
-// How the trace's devices are built and what streams cost on them, if the trace has that.
-void derived_text(std::ostream&, const Trace&, const TextStyle&);
+void curve_text(Document&, std::span<const TransferResult> one_lane, std::size_t copies, bool queued);
+// How the devices are built and what streams cost on them.
+Document parameters_document(const std::vector<DeviceParameters>&, Detail);
+Document messages_document(std::span<const StagedMessages>);
+Document partition_document(std::span<const PartitionStudy>);
+// As matrix_text() and matrix_findings_text() have them; rows that would be wider than `width` get fewer digits.
+Document matrix_document(const NodeMatrix&, std::size_t width);
+Document matrix_findings_document(const MatrixVerdict&);
 
 }  // namespace npgpu

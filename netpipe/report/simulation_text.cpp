@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "netpipe/engine/saturated.hpp"
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
@@ -64,27 +64,28 @@ std::string scale(Seconds total, std::size_t columns) {
 }  // namespace
 
 void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& style) {
-  Page page(style);
+  Document doc;
   const auto us = [](Seconds t) { return time_text(microseconds(t)); };
   const Prediction& p = s.prediction;
-  page.title(fmt::format(
-                 "{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes), us(s.job.kernel),
-                 typed_size_text(s.job.out_bytes),
-                 (s.chunks > s.streams ? counted(s.chunks, "chunk") + " in turn, " : "") + counted(s.streams, "stream"),
-                 name(s.order)),
-             true);
-  page.text += '\n';
-  page.labelled("total", us(s.timeline.run.total));
+  doc.title(fmt::format(
+                "{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes), us(s.job.kernel),
+                typed_size_text(s.job.out_bytes),
+                (s.chunks > s.streams ? counted(s.chunks, "chunk") + " in turn, " : "") + counted(s.streams, "stream"),
+                name(s.order)),
+            true);
+  doc.gap();
+  doc.labelled("total", us(s.timeline.run.total));
   const auto one = std::ranges::find(p.candidates, 1u, &StreamTime::streams);
   if (one != p.candidates.end() && s.streams * std::max(1u, s.chunks) != 1)
-    page.labelled("one stream",
-                  fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
-  page.labelled("best", fmt::format("{} with {}, speed-up {:.3f} over one stream", us(p.time),
-                                    counted(p.streams, "stream"), p.speed_up));
-  page.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, p.time));
+    doc.labelled("one stream",
+                 fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
+  doc.labelled("best", fmt::format("{} with {}, speed-up {:.3f} over one stream", us(p.time),
+                                   counted(p.streams, "stream"), p.speed_up));
+  doc.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, p.time));
 
-  const std::size_t columns = page.width - label_width - 2;
-  page.text += "\n  " + std::string(label_width, ' ') + scale(s.timeline.run.total, columns) + '\n';
+  const std::size_t columns = text_width(style) - label_width - 2;
+  doc.gap();
+  std::string drawn = "  " + std::string(label_width, ' ') + scale(s.timeline.run.total, columns) + '\n';
   // One copy engine has a row for each direction: a chunk's marks are the same both ways.
   struct Row {
     const char* label;
@@ -101,12 +102,13 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
       return e.server == row.server && e.stage == row.stage.value_or(e.stage);
     });
     if (!mine.empty() && s.timeline.run.total.count() > 0)
-      page.text += fmt::format("  {:<{}}{}\n", row.label, label_width, row_of(mine, s.timeline.run.total, columns));
+      drawn += fmt::format("  {:<{}}{}\n", row.label, label_width, row_of(mine, s.timeline.run.total, columns));
   }
-  page.text += '\n';
-  page.note("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" +
-            std::string(s.costs.copy_engines == 1 ? "; copies in and out share one engine" : ""));
-  out << page.text;
+  doc.add(Document::Lines{drawn});
+  doc.gap();
+  doc.note("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" +
+           std::string(s.costs.copy_engines == 1 ? "; copies in and out share one engine" : ""));
+  out << to_text(doc, style);
 }
 
 }  // namespace npgpu

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "netpipe/report/perturbed_sizes.hpp"
+#include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
@@ -51,8 +51,8 @@ struct Neighbours {
 
 class Report {
  public:
-  Report(Page& page, const TransferSeries& series, const TextStyle& style)
-      : page_(page),
+  Report(Document& doc, const TransferSeries& series, bool every_size)
+      : doc_(doc),
         series_(series),
         measured_(measured_lanes(series.question)),
         lanes_(results(series)),
@@ -60,26 +60,26 @@ class Report {
         rows_(rows_of(series, lanes_, sums_)) {
     std::vector<std::uint64_t> sizes;
     for (const SizeRow& row : rows_) sizes.push_back(row.bytes);
-    if (!style.every_size) folding_ = perturbed_sizes_of(sizes);
+    if (!every_size) folding_ = perturbed_sizes_of(sizes);
   }
 
   void write() {
-    page_.text += '\n';
+    doc_.gap();
     table();
     const TransferCase& c = series_.question;
     if (is_of_words(c.pattern)) return;  // a latency has no curve
-    page_.text += '\n';
+    doc_.gap();
     // Only a blocking copy, or one that waits for the other side, has a latency.
     const bool queued = c.async && c.pattern != Pattern::pingpong;
-    if (sums_.empty()) return curve_text(page_, lanes_, 1, queued);
-    page_.note(together() + " lanes together, sizes of one copy");
-    curve_text(page_, sums_, measured_.size(), queued);
+    if (sums_.empty()) return curve_text(doc_, lanes_, 1, queued);
+    doc_.note(together() + " lanes together, sizes of one copy");
+    curve_text(doc_, sums_, measured_.size(), queued);
     for (const std::uint32_t lane : measured_) {
       const CurveFit fit = fit_curve(of_lane(lanes_, lane));
-      page_.labelled(lane_name(c, lane), fit.best_rate > 0
-                                             ? fmt::format("best {} at {}, with the other lanes running",
-                                                           rate_text(fit.best_rate), size_text(fit.best_bytes))
-                                             : "no point has a rate");
+      doc_.labelled(lane_name(c, lane), fit.best_rate > 0
+                                            ? fmt::format("best {} at {}, with the other lanes running",
+                                                          rate_text(fit.best_rate), size_text(fit.best_bytes))
+                                            : "no point has a rate");
     }
   }
 
@@ -131,11 +131,11 @@ class Report {
                     std::to_string(row.main->trials), neighbours_of(row).text(), mark});
       table.row(std::move(cells));
     }
-    page_.rows(table);
+    doc_.table(std::move(table));
     if (folded) note_folded();
-    marks.notes(page_, "sizes", series_.unsteady_above, unsteady_folded);
+    marks.notes(doc_, "sizes", series_.unsteady_above, unsteady_folded);
     note_unusable();
-    page_.note_left_out(table);
+    doc_.left_out();
   }
 
   void note_folded() const {
@@ -154,7 +154,7 @@ class Report {
     std::string text = fmt::format(
         "+-{} B: times of the {} sizes {} bytes below and above those shown, relative to theirs", p, folded, p);
     if (std::isfinite(all.low)) text += fmt::format("; in all {}, slowest around {}", all.text(), size_text(worst_at));
-    page_.note(text + ". They have no rows here; JSON and CSV have them");
+    doc_.note(text + ". They have no rows here; JSON and CSV have them");
   }
 
   void note_unusable() const {
@@ -173,15 +173,15 @@ class Report {
       for (const std::uint64_t bytes : std::span(sizes).first(std::min<std::size_t>(5, sizes.size())))
         list.push_back(size_text(bytes));
       const std::string more = sizes.size() > 5 ? fmt::format(" and {} more", sizes.size() - 5) : "";
-      page_.note(fmt::format("! {} ({}{})", why, fmt::join(list, ", "), more), true);
+      doc_.note(fmt::format("! {} ({}{})", why, fmt::join(list, ", "), more), true);
     }
     if (above)
-      page_.note(
+      doc_.note(
           "above 100 %: caches hold the smaller sizes, copies overlap where the clock cannot see it, or the limit is "
           "wrong");
   }
 
-  Page& page_;
+  Document& doc_;
   const TransferSeries& series_;
   const std::vector<std::uint32_t> measured_;
   const std::vector<TransferResult> lanes_;
@@ -221,8 +221,8 @@ std::string lane_name(const TransferCase& c, std::uint32_t lane) {
   return text;
 }
 
-void series_text(Page& page, const TransferSeries& series, const TextStyle& style) {
-  if (heading(page, series)) Report(page, series, style).write();
+void series_text(Document& doc, const TransferSeries& series, bool every_size) {
+  if (heading(doc, series)) Report(doc, series, every_size).write();
 }
 
 }  // namespace npgpu

@@ -1,11 +1,25 @@
 // How far the numbers of a trace can be trusted.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/overview/parts.hpp"
 
 namespace npgpu {
+
+TelemetryRange range_of(const std::vector<TelemetryPoint>& points) {
+  TelemetryRange range;
+  for (const TelemetryPoint& p : points) {
+    ++range.visits;
+    range.max_sm_clock_mhz = std::fmax(range.max_sm_clock_mhz, p.sm_clock_mhz);
+    range.min_sm_clock_mhz = std::fmin(range.min_sm_clock_mhz, p.sm_clock_mhz);
+    range.max_power_w = std::fmax(range.max_power_w, p.power_w);
+    range.max_temperature_c = std::fmax(range.max_temperature_c, p.temperature_c);
+    range.slowed += p.slowing != 0;
+  }
+  return range;
+}
 
 void PointCounts::operator+=(const PointCounts& more) {
   points += more.points;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "npgpu/error.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 
@@ -113,5 +114,7 @@ std::vector<AmongOthers> among_others(const Overview& all, std::span<const Share
   }
   return found;
 }
+
+double AmongOthers::Row::typical() const { return median(others); }
 
 }  // namespace npgpu

@@ -248,8 +248,9 @@ std::vector<PartitionStudy> partition_studies(const Trace& trace) {
       else if (shape.chunks == shape.streams) runs.whole.emplace(shape.streams, std::move(summary));
     }
   }
-  const std::vector<MeasuredCosts> costs = stream_costs(trace);
   std::vector<PartitionStudy> all;
+  if (found.empty()) return all;
+  const std::vector<MeasuredCosts> costs = stream_costs(trace);
   for (auto& [key, one] : found) {
     std::erase_if(one.second, [](const auto& size) {
       return size.second.whole.size() < 2 || size.second.whole.begin()->first != 1;

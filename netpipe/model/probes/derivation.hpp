@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "npgpu/derive.hpp"
+#include "npgpu/predict.hpp"
 
 namespace npgpu::model {
 
@@ -21,6 +22,8 @@ struct OwnFacts {
 
 // What probes say of each device, without what streams and calls cost it.
 std::vector<DeviceParameters> derive_probes(const Trace&);
+// All of derive(), of a trace whose streams' costs are known.
+std::vector<DeviceParameters> derive(const Trace&, const std::vector<MeasuredCosts>&);
 
 // Names of parameters of other types than fp32 end in the type: "SM fp64".
 void derive_compute(const ProbeSeries&, const OwnFacts&, DeviceParameters&);

@@ -137,21 +137,19 @@ std::vector<DeviceParameters> derive_probes(const Trace& trace) {
   return all;
 }
 
-}  // namespace model
-
-std::vector<DeviceParameters> derive(const Trace& trace) {
-  std::vector<DeviceParameters> all = model::derive_probes(trace);
+std::vector<DeviceParameters> derive(const Trace& trace, const std::vector<MeasuredCosts>& costs) {
+  std::vector<DeviceParameters> all = derive_probes(trace);
   // What streams cost joins the device's other parameters. Whole jobs alone say nothing of costs, and nobody asked.
-  for (MeasuredCosts& m : stream_costs(trace)) {
+  for (const MeasuredCosts& m : costs) {
     const auto measured = [](const Parameter& p) { return std::isfinite(p.estimate.value); };
     if (std::none_of(m.parameters.begin(), m.parameters.end(), measured)) continue;
     auto found = std::find_if(all.begin(), all.end(), [&](const DeviceParameters& d) { return d.device == m.device; });
     if (found == all.end()) found = all.insert(all.end(), {m.device, m.device_name, m.simulated, {}, {}});
-    std::move(m.parameters.begin(), m.parameters.end(), std::back_inserter(found->parameters));
+    found->parameters.insert(found->parameters.end(), m.parameters.begin(), m.parameters.end());
     found->missing.insert(found->missing.end(), m.missing.begin(), m.missing.end());
   }
-  for (const auto& calls : model::by_device<Calls>(trace)) {
-    std::vector<Parameter> parameters = model::clearing_parameters(calls);
+  for (const auto& calls : by_device<Calls>(trace)) {
+    std::vector<Parameter> parameters = clearing_parameters(calls);
     if (parameters.empty()) continue;
     const CallSeries& of = *calls.front();
     auto found = std::ranges::find(all, of.question.device, &DeviceParameters::device);
@@ -160,5 +158,9 @@ std::vector<DeviceParameters> derive(const Trace& trace) {
   }
   return all;
 }
+
+}  // namespace model
+
+std::vector<DeviceParameters> derive(const Trace& trace) { return model::derive(trace, stream_costs(trace)); }
 
 }  // namespace npgpu

@@ -6,20 +6,16 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/fleet/words.hpp"
-#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/html/plot.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
 namespace {
 
-using html::figures;
 using html::Plot;
-using html::text_element;
 
 constexpr std::size_t drawn_steps = 100, drawn_suspects = 5, shown_rows = 200;
 
@@ -135,94 +131,101 @@ std::string case_chart(const FleetGroup& group, std::size_t case_at, const std::
   return figure_of(plot);
 }
 
-std::string suspects_list(const FleetGroup& group) {
-  std::string out;
-  for (std::size_t s = 0; s < group.suspects.size() && s < shown_rows; ++s) {
-    const FleetSuspect& suspect = group.suspects[s];
-    const FleetMember& member = group.members[suspect.member];
-    out += fmt::format("<li class=\"fail\"><p><strong>{}</strong><span>{} {}</span></p><ul>",
-                       html_text(suspect_word(suspect)), html_text(member_text(member)), html_text(member.uuid));
-    for (const FleetCause& cause : suspect.causes) out += "<li>why: " + html_text(cause.text) + "</li>";
-    for (std::size_t i = 0; i < suspect.findings.size(); ++i) {
-      if (i == 3 && suspect.findings.size() > 4)
-        out += fmt::format("<li><details><summary>and {} more</summary><ul>", suspect.findings.size() - 3);
-      out += "<li>" + html_text(finding_text(suspect.findings[i])) + "</li>";
-    }
-    out += suspect.findings.size() > 4 ? "</ul></details></li></ul></li>\n" : "</ul></li>\n";
+// The gravest findings; the others on demand.
+Document::Finding suspect_item(const FleetSuspect& suspect, const FleetMember& member) {
+  constexpr std::size_t few = 3;
+  Document::Finding item{Health::fail, {{suspect_word(suspect), member_text(member) + ' ' + member.uuid}}};
+  for (const FleetCause& cause : suspect.causes) item.why.push_back("why: " + cause.text);
+  if (suspect.findings.size() > few + 1) {
+    item.at_once = suspect.causes.size() + few;
+    item.more = fmt::format("and {} more", suspect.findings.size() - few);
   }
+  for (const FleetFinding& finding : suspect.findings) item.why.push_back(finding_text(finding));
+  return item;
+}
+
+void add_suspects(Document& doc, const FleetGroup& group) {
+  Document::Findings list;
+  for (std::size_t s = 0; s < group.suspects.size() && s < shown_rows; ++s)
+    list.items.push_back(suspect_item(group.suspects[s], group.members[group.suspects[s].member]));
   if (group.suspects.size() > shown_rows)
-    out += fmt::format("<li class=\"skipped\">and {} more, which --json and --csv have</li>\n",
-                       group.suspects.size() - shown_rows);
-  return out.empty() ? out : "<ul class=\"findings\">\n" + out + "</ul>\n";
+    list.items.push_back(
+        {Health::skip,
+         {{"", fmt::format("and {} more, which --json and --csv have", group.suspects.size() - shown_rows)}}});
+  if (!list.items.empty()) doc.add(std::move(list));
 }
 
-std::string hosts_list(const FleetGroup& group) {
-  std::string out = "<ul class=\"findings\">\n";
+void add_hosts(Document& doc, const FleetGroup& group) {
+  if (group.hosts.empty()) return;
+  doc.heading("Hosts that are slow by themselves");
+  Document::Findings list;
   for (std::size_t i = 0; i < group.hosts.size() && i < shown_rows; ++i) {
-    out += "<li class=\"warn\"><p><strong>" + html_text(host_text(group.hosts[i])) + "</strong></p><ul>";
-    for (const FleetFinding& finding : group.hosts[i].findings)
-      out += "<li>" + html_text(finding_text(finding)) + "</li>";
-    out += "</ul></li>\n";
+    Document::Finding& item = list.items.emplace_back();
+    item.health = Health::warn;
+    item.said.emplace_back(host_text(group.hosts[i]), "");
+    for (const FleetFinding& finding : group.hosts[i].findings) item.why.push_back(finding_text(finding));
   }
-  return out + "</ul>\n";
+  doc.add(std::move(list));
 }
 
-std::string figures_table(const FleetGroup& group) {
+void add_figures(Document& doc, const FleetGroup& group, const std::string& prefix) {
+  std::string of_cases, of_figures;
+  for (std::size_t i = 0; i < group.cases.size(); ++i)
+    of_cases += case_chart(group, i, fmt::format("{}-c{}", prefix, i));
   std::vector<const FleetItem*> shown;
-  for (const FleetItem& item : group.items)
-    if (item.of == FleetMeasure::figure) shown.push_back(&item);
-  if (shown.empty()) return {};
-  return html::scrolling(items_table(group, shown).html("Key figures of " + group_text(group)), "Key figures");
+  for (std::size_t i = 0; i < group.items.size(); ++i)
+    if (group.items[i].of == FleetMeasure::figure) {
+      of_figures += figure_chart(group, i, fmt::format("{}-f{}", prefix, i));
+      shown.push_back(&group.items[i]);
+    }
+  if (!of_cases.empty()) doc.heading("Where suspects stand out");
+  doc.draw(of_cases);
+  if (!of_figures.empty()) doc.heading("Key figures over all GPUs");
+  doc.draw(of_figures);
+  if (!shown.empty())
+    doc.add(Document::Rows{items_table(group, shown), {}, "Key figures of " + group_text(group), "Key figures"});
 }
 
-std::string group_part(const FleetGroup& group, std::size_t number) {
+void add_group(Document& doc, const FleetGroup& group, std::size_t number) {
   const std::string prefix = fmt::format("g{}", number);
-  std::string body = "<p>" + html_text(counted(group.members.size(), "GPU")) + ", " +
-                     html_text(group.judged ? counted(group.suspects.size(), "suspect") : "not judged") + "</p>\n";
-  for (const std::string& note : group.notes) body += "<p class=\"soft\">" + html_text(note) + "</p>\n";
-  body += suspects_list(group);
-  if (!group.hosts.empty()) body += text_element("h3", "Hosts that are slow by themselves") + hosts_list(group);
-  if (!group.drifts.empty()) {
-    body += text_element("h3", "Changed since the reference of " + group.reference_date) + "<ul>\n";
-    for (const FleetDrift& drift : group.drifts)
-      body += fmt::format("<li{}>{}</li>\n", drift.slower() ? " class=\"fail\"" : "", html_text(drift_text(drift)));
-    body += "</ul>\n";
+  doc.add(Document::Heading{(group.simulated ? "SIMULATED " : "") + group_text(group), prefix});
+  doc.add(Document::Paragraph{counted(group.members.size(), "GPU") + ", " +
+                              (group.judged ? counted(group.suspects.size(), "suspect") : "not judged")});
+  for (const std::string& note : group.notes) doc.note(note);
+  add_suspects(doc, group);
+  add_hosts(doc, group);
+  Document::Bullets drifts;
+  for (const FleetDrift& drift : group.drifts) drifts.items.emplace_back(drift_text(drift), drift.slower());
+  if (!drifts.items.empty()) {
+    doc.heading("Changed since the reference of " + group.reference_date);
+    doc.add(std::move(drifts));
   }
-  if (group.judged) {
-    std::string of_cases, of_figures;
-    for (std::size_t i = 0; i < group.cases.size(); ++i)
-      of_cases += case_chart(group, i, fmt::format("{}-c{}", prefix, i));
-    for (std::size_t i = 0; i < group.items.size(); ++i)
-      if (group.items[i].of == FleetMeasure::figure)
-        of_figures += figure_chart(group, i, fmt::format("{}-f{}", prefix, i));
-    if (!of_cases.empty()) body += text_element("h3", "Where suspects stand out") + figures(of_cases);
-    if (!of_figures.empty()) body += text_element("h3", "Key figures over all GPUs") + figures(of_figures);
-    body += figures_table(group);
-  }
-  return html::plain_part(prefix.c_str(), html_text((group.simulated ? "SIMULATED " : "") + group_text(group)).c_str(),
-                          body);
+  if (group.judged) add_figures(doc, group, prefix);
 }
 
 }  // namespace
 
 void fleet_html(std::ostream& out, const Fleet& fleet) {
-  const std::string title = "Fleet: " + verdict_text(fleet);
   const bool is_bad = fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group();
-  out << html::page_head(title, "Skip to the verdict") << "<header>\n"
-      << text_element("h1", title) << "<p class=\"soft\">" << html_text(traces_text(fleet)) << "</p>\n</header>\n"
-      << "<main id=\"main\">\n";
-  std::string verdict =
-      fmt::format("<p class=\"verdict {}\">{}</p>\n", is_bad ? "fail" : "pass", html_text(verdict_text(fleet)));
-  if (const std::string exclude = exclude_text(fleet); !exclude.empty())
-    verdict += "<p>For Slurm:</p>\n" + text_element("pre", exclude);
-  for (const std::string& note : fleet.notes) verdict += "<p class=\"soft\">" + html_text(note) + "</p>\n";
-  out << html::plain_part("verdict", "Verdict", verdict);
-  for (std::size_t i = 0; i < fleet.groups.size(); ++i) out << group_part(fleet.groups[i], i);
-  std::string files;
-  for (const FleetFile& file : fleet.unreadable) files += "<li>" + html_text(file.path + ": " + file.why) + "</li>\n";
-  out << html::plain_part("unreadable", "What could not be read", files.empty() ? "" : "<ul>\n" + files + "</ul>\n")
-      << "</main>\n<footer><p>Written by npgpu from traces. Scatter: 1.4826 times the median absolute deviation of the "
-         "logarithms, from GPU to GPU.</p></footer>\n</body>\n</html>\n";
+  Document doc;
+  doc.add(Document::Head{"Fleet: " + verdict_text(fleet), traces_text(fleet)});
+  doc.add(Document::Heading{"Verdict", "verdict"});
+  doc.add(Document::Verdict{verdict_text(fleet), is_bad ? Health::fail : Health::pass});
+  if (const std::string exclude = exclude_text(fleet); !exclude.empty()) {
+    doc.add(Document::Paragraph{"For Slurm:"});
+    doc.add(Document::Lines{exclude});
+  }
+  for (const std::string& note : fleet.notes) doc.note(note);
+  for (std::size_t i = 0; i < fleet.groups.size(); ++i) add_group(doc, fleet.groups[i], i);
+  Document unreadable;
+  Document::Bullets files;
+  for (const FleetFile& file : fleet.unreadable) files.items.emplace_back(file.path + ": " + file.why, false);
+  if (!files.items.empty()) unreadable.add(std::move(files));
+  doc.part({"What could not be read", "unreadable"}, unreadable);
+  doc.add(
+      Document::Foot{"Written by npgpu from traces. Scatter: 1.4826 times the median absolute deviation of the "
+                     "logarithms, from GPU to GPU."});
+  out << to_html(doc);
 }
 
 }  // namespace npgpu

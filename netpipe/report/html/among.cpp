@@ -1,5 +1,3 @@
-#include "netpipe/report/html/among.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "netpipe/report/among_section.hpp"
 #include "netpipe/report/foreign.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/elements.hpp"
 
 namespace npgpu::html {
@@ -19,8 +18,8 @@ constexpr double label = 210, scale = 300, values = 110, row_step = 26, top = 30
 double reach(const AmongOthers& of) {
   double most = 0;
   for (const AmongOthers::Row& row : of.rows) {
-    const double typical = median_of_others(row);
-    most = std::max(most, std::abs(row.own.value / typical - 1));
+    const double typical = row.typical();
+    most = std::max(most, std::abs(row.change()));
     for (const double other : {row.others.front(), row.others.back()})
       most = std::max(most, std::abs(other / typical - 1));
   }
@@ -40,12 +39,12 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
         at(share), top - 6, height - 4, share == 0 ? "median" : fmt::format("{:+.0f} %", 100 * share));
   for (std::size_t i = 0; i < of.rows.size(); ++i) {
     const AmongOthers::Row& row = of.rows[i];
-    const double y = top + row_step * (static_cast<double>(i) + 0.5), typical = median_of_others(row);
+    const double y = top + row_step * (static_cast<double>(i) + 0.5), typical = row.typical();
     drawn +=
         fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>\n", label - 16, y + 4, html_text(row.metric.name));
     for (const double other : row.others)
       drawn += fmt::format("<circle class=\"other\" cx=\"{:.1f}\" cy=\"{}\" r=\"4\"/>\n", at(other / typical - 1), y);
-    const double own = at(row.own.value / typical - 1);
+    const double own = at(row.change());
     if (std::isfinite(row.own.low + row.own.high))
       drawn += fmt::format("<path class=\"own\" d=\"M{:.1f} {}H{:.1f}\"/>\n", at(row.own.low / typical - 1), y,
                            at(row.own.high / typical - 1));
@@ -53,7 +52,7 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
     drawn += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", label + scale + 14, y + 4,
                          html_text(value_text(row.metric, row.own.value)));
     spoken += fmt::format(" {}: {}, {} against the median.", row.metric.name, value_text(row.metric, row.own.value),
-                          change_text(row.own.value / typical - 1));
+                          change_text(row.change()));
   }
   const std::string id = fmt::format("among{}", number);
   return fmt::format(
@@ -71,16 +70,15 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
 
 }  // namespace
 
-std::string among_part(std::span<const AmongOthers> all) {
-  std::string out;
+Document among_part(std::span<const AmongOthers> all) {
+  Document doc;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Section section = among_section(all[i]);
-    out += text_element("h3", section.name);
-    if (!all[i].rows.empty()) out += figure_for(all[i], i);
-    if (section.table) out += scrolling(section.table->html(section.name), section.name);
-    for (const std::string& note : section.notes) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
+    Section section = among_section(all[i]);
+    doc.heading(section.name);
+    if (!all[i].rows.empty()) doc.draw(figure_for(all[i], i), false);
+    doc.add(std::move(section));
   }
-  return out;
+  return doc;
 }
 
 }  // namespace npgpu::html

@@ -1,5 +1,3 @@
-#include "netpipe/report/html/charts.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/plot.hpp"
 #include "npgpu/probe_description.hpp"
 #include "npgpu/report.hpp"

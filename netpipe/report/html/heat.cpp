@@ -1,5 +1,3 @@
-#include "netpipe/report/html/heat.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/matrix_sections.hpp"
 
@@ -105,24 +104,18 @@ std::string heat_table(const JudgedMatrix& of) {
   return scrolling(out + "</tbody>\n</table>\n", title_of(matrix)) + (most > 0 ? legend_of(matrix, most) : "");
 }
 
-std::string plain_table(const Section& section) {
-  return section.table ? scrolling(section.table->html(section.name), section.name) : std::string();
-}
-
 }  // namespace
 
-std::string matrix_tables(const NodeMatrix& node, const MatrixVerdict& verdict) {
-  std::string out;
+Document matrix_tables(const NodeMatrix& node, const MatrixVerdict& verdict) {
+  Document doc;
   for (std::size_t i = 0; i < node.matrices.size(); ++i) {
-    const bool is_table = !node.is_sampled;
-    out += is_table ? heat_table({node, verdict, i}) : plain_table(rate_section(node, node.matrices[i]));
+    if (node.is_sampled) doc.add(rate_section(node, node.matrices[i]));
+    else doc.draw(heat_table({node, verdict, i}), false);
   }
-  const Section together = together_section(node);
-  out += plain_table(together);
-  for (const std::string& note : together.notes) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
-  if (out.empty()) return out;
-  for (const std::string& note : matrix_notes(node)) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
-  return out;
+  if (Section together = together_section(node); together.table) doc.add(std::move(together));
+  if (!doc.blocks.empty())
+    for (const std::string& note : matrix_notes(node)) doc.note(note);
+  return doc;
 }
 
 }  // namespace npgpu::html

@@ -1,7 +1,5 @@
 // The host is a bar at the left, what joins GPUs a bar at the right, and each GPU a row between them: so any number of
 // GPUs can be drawn, and no two lines cross.
-#include "netpipe/report/html/node_picture.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/matrix_sections.hpp"
 #include "npgpu/catalogue.hpp"

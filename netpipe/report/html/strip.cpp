@@ -7,7 +7,7 @@
 
 #include "netpipe/engine/saturated.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/html/charts.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/plot.hpp"
 
 namespace npgpu::html {
@@ -57,7 +57,7 @@ std::string strip_charts(const DeviceOverview& device, const std::string& prefix
   const auto& all = device.telemetry;
   if (all.size() < 2) return {};
   const bool timed = std::ranges::all_of(all, [](const TelemetryPoint& p) { return std::isfinite(p.at_s); });
-  const auto slowed = std::ranges::count_if(all, [](const TelemetryPoint& p) { return p.slowing != 0; });
+  const std::size_t slowed = range_of(all).slowed;
   std::string figures;
   for (const Quantity& quantity : quantities) {
     Plot plot;

@@ -1,6 +1,4 @@
 // The table of copies: rates at sizes that are the same for all cases, so that no cache makes one of them look fast.
-#include "netpipe/report/overview/copies.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include <set>
 
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
 

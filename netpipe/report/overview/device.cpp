@@ -7,7 +7,7 @@
 
 #include "netpipe/engine/saturated.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/overview/copies.hpp"
+#include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
 

@@ -70,21 +70,6 @@ std::vector<std::string> passes_of(const Overview& all) {
   return texts;
 }
 
-// "ECC errors: not in this trace" and "NVLink: not in this trace" are one: "not in this trace: ECC errors, NVLink".
-std::vector<std::string> by_reason(const std::vector<std::string>& texts) {
-  std::vector<std::pair<std::string, std::string>> reasons;  // in order, with what they hold for
-  for (const std::string& text : texts) {
-    const std::size_t colon = std::min(text.find(": "), text.size());
-    const std::string what = text.substr(0, colon), reason = colon < text.size() ? text.substr(colon + 2) : "";
-    const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);
-    if (known == reasons.end()) reasons.emplace_back(reason, what);
-    else known->second += ", " + what;
-  }
-  std::vector<std::string> all;
-  for (const auto& [reason, what] : reasons) all.push_back(reason.empty() ? what : reason + ": " + what);
-  return all;
-}
-
 }  // namespace
 
 std::string verdict_text(const std::vector<HealthFinding>& findings) {
@@ -132,7 +117,10 @@ Section health_section(const Overview& all, Extent extent) {
   // Where something fails, the number of what passes is enough.
   const bool is_good = count_of(all.health, Health::fail) == 0;
   if (!brief || (is_good && extent != Extent::glance)) add("PASS", passes_of(all), brief ? (wrong > 1 ? 1 : 2) : 0);
-  add("SKIP", by_reason(shared_texts(all, with_health(all, Health::skip))), brief ? 1 : 0);
+  std::vector<std::string> skipped;
+  for (const auto& [reason, what] : by_reason(shared_texts(all, with_health(all, Health::skip))))
+    skipped.push_back(reason.empty() ? what : reason + ": " + what);
+  add("SKIP", skipped, brief ? 1 : 0);
   return section;
 }
 

@@ -30,23 +30,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/report/health_json.hpp"
-#include "netpipe/report/overview/copies.hpp"
+#include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
 
 namespace {
 
-Json counts_json(const PointCounts& counts) {
-  return Json({entry("points", counts.points), entry("unsteady", counts.unsteady), entry("disturbed", counts.disturbed),
-               entry("unusable", counts.unusable)});
-}
-
 Json curve_json(const CopyCurve& curve, const CopySizes& sizes) {
   Json json({entry("name", curve.name), entry("title", title(curve.question)), entry("usual", curve.is_usual)});
   add_fields(json, curve.limit);
   json["half_rate_bytes"] = json_of(curve.half_bytes);
-  json.update(counts_json(curve.counts));
+  add_fields(json, curve.counts);
   json["error"] = or_null(curve.error);
   json["sizes"] = Json::array();
   for (const TransferResult& p : curve.points) {
@@ -90,20 +84,6 @@ Json advice_json(const StreamAdvice& a) {
                entry("bound_us", microseconds(a.bound_time))});
 }
 
-Json telemetry_json(const std::vector<TelemetryPoint>& points) {
-  double high_mhz = not_measured, low_mhz = not_measured, watts = not_measured, celsius = not_measured;
-  std::size_t slowed = 0;
-  for (const TelemetryPoint& p : points) {
-    high_mhz = std::fmax(high_mhz, p.sm_clock_mhz);
-    low_mhz = std::fmin(low_mhz, p.sm_clock_mhz);
-    watts = std::fmax(watts, p.power_w);
-    celsius = std::fmax(celsius, p.temperature_c);
-    slowed += p.slowing != 0;
-  }
-  return Json({entry("visits", points.size()), entry("max_sm_clock_mhz", high_mhz), entry("min_sm_clock_mhz", low_mhz),
-               entry("max_power_w", watts), entry("max_temperature_c", celsius), entry("slowed_visits", slowed)});
-}
-
 Json device_json(const DeviceOverview& device) {
   Json json({entry("id", device.id), entry("uuid", or_null(device.uuid)), entry("name", device.name),
              entry("simulated", device.simulated), entry("copies", curves_json(device.copies)),
@@ -118,17 +98,17 @@ Json device_json(const DeviceOverview& device) {
   json["calls"] = array_of(device.calls, figure_json);
   json["stream_costs"] = array_of(device.stream_costs, figure_json);
   json["advice"] = array_of(device.advice, advice_json);
-  json["telemetry"] = telemetry_json(device.telemetry);
+  json["telemetry"] = json_of(range_of(device.telemetry));
   return json;
 }
 
 Json quality_json(const Quality& q) {
-  Json json = counts_json(q.all);
+  Json json = json_of(q.all);
   json["compared"] = q.compared;
   json["wrong"] = q.wrong;
   json["classes"] = array_of(q.classes, [](const auto& one) {
     Json of_class({entry("time_class", one.first)});
-    of_class.update(counts_json(one.second));
+    add_fields(of_class, one.second);
     return of_class;
   });
   json["drift"] = array_of(q.drift, [](const Drift& d) {
@@ -138,8 +118,7 @@ Json quality_json(const Quality& q) {
     return Json(
         {entry("gpu", b.gpu), entry("what", b.what), entry("beside_us", b.beside_us), entry("alone_us", b.alone_us)});
   });
-  json["busy_sibling"] = {entry("visits", q.siblings.visits), entry("points", q.siblings.points),
-                          entry("adds", q.siblings.adds)};
+  json["busy_sibling"] = json_of(q.siblings);
   json["errors"] = array_of(q.errors, [](const auto& one) {
     return Json({entry("title", one.first), entry("error", one.second)});
   });
@@ -151,7 +130,7 @@ Json quality_json(const Quality& q) {
 void report_overview_json(std::ostream& out, const Overview& all) {
   Json json({entry("document", "npgpu-overview"), entry("version", 3), entry("headline", headline_of(all)),
              entry("run", all.run), entry("seconds", all.seconds), entry("series", all.series),
-             entry("verdict", worst_of(all.health)), entry("health", array_of(all.health, health_json))});
+             entry("verdict", worst_of(all.health)), entry("health", all.health)});
   json["devices"] = array_of(all.gpus, device_json);
   if (all.host) json["devices"].push_back(device_json(*all.host));
   json["differences"] = array_of(all.differences, [](const Difference& d) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -34,12 +35,7 @@ std::string memory_latency(const DeviceOverview& device) {
   if (level == device.levels.end() || !level->latency) return "-";
   return digits_text(level->latency->estimate.value, screen_digits);
 }
-std::string most(const DeviceOverview& device, double TelemetryPoint::*what) {
-  double found = not_measured;
-  for (const TelemetryPoint& p : device.telemetry)
-    if (!(p.*what <= found) && std::isfinite(p.*what)) found = p.*what;
-  return std::isfinite(found) ? fmt::format("{:.0f}", found) : "-";
-}
+std::string most(double value) { return std::isfinite(value) ? fmt::format("{:.0f}", value) : "-"; }
 
 // Facts in which GPUs of one model should not differ.
 struct SharedFact {
@@ -129,13 +125,13 @@ Section gpus_section(const Overview& all, std::size_t least) {
                left("", 0, is_simulated(all))});
   for (const DeviceOverview& gpu : all.gpus) {
     const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
+    const TelemetryRange range = range_of(gpu.telemetry);
     table.row({"  " + gpu.id + (all.gpus.front().name == gpu.name ? "" : " " + gpu.name), health_cell(all, gpu.id),
                bus ? fact_text(*bus) : "-", largest_rate(gpu, Pattern::stream, Direction::h2d),
                largest_rate(gpu, Pattern::stream, Direction::d2h), largest_rate(gpu, Pattern::duplex, Direction::h2d),
                largest_rate(gpu, Pattern::stream, Direction::d2d), figure_cell(gpu.bandwidth, "read", 1e-9),
                figure_cell(gpu.compute, "fp32", 1e-12), memory_latency(gpu), figure_cell(gpu.calls, "launch", 1),
-               most(gpu, &TelemetryPoint::power_w), most(gpu, &TelemetryPoint::temperature_c),
-               gpu.simulated ? "SIMULATED" : ""});
+               most(range.max_power_w), most(range.max_temperature_c), gpu.simulated ? "SIMULATED" : ""});
   }
   section.table = std::move(table);
   if (all.gpus.size() < 2) return section;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/report/layout.hpp"
+#include "netpipe/report/document.hpp"
 #include "npgpu/overview.hpp"
 
 namespace npgpu {
@@ -16,24 +16,6 @@ constexpr int screen_digits = 3;  // of rates and times, significant
 // case, example and level.
 enum class Extent { glance, screen, wide, document, page };
 constexpr bool is_brief(Extent extent) { return extent <= Extent::wide; }
-
-// A list behind a label: "latency  L1 16 ns, L2 142 ns".
-struct Entry {
-  std::string label{};
-  std::vector<std::string> items{};
-  bool alarm = false;
-  std::size_t screen_lines = 0;  // at most so many on a screen; 0: all
-};
-
-struct Section {
-  std::string name{};  // "MEMORY"; of a table it is the first header
-  std::optional<Table> table{};
-  std::vector<Entry> entries{};
-  std::vector<std::string> notes{};
-  bool is_joined = false;  // to the table before it, without an empty line
-
-  bool is_empty() const { return !table && entries.empty() && notes.empty(); }
-};
 
 // "NVIDIA H200 on node7"; SIMULATED first where all devices are.
 std::string headline_of(const Overview&);
@@ -55,9 +37,18 @@ std::vector<Section> sections_of(const DeviceOverview&, Extent);
 Section health_section(const Overview&, Extent);
 // A row for each GPU, and what sets one apart; empty with fewer GPUs than `least`.
 Section gpus_section(const Overview&, std::size_t least = 2);
+Section copies_section(const DeviceOverview&, Extent);
 Section host_section(const DeviceOverview&);
 Section quality_section(const Overview&, Extent, std::size_t series_in_trace);
 Section missing_section(const Overview&);
+
+// Sizes at which all cases are shown beside their largest: near 8 B, for times (0: no case has one), and near 4 KiB,
+// 64 KiB and 1 MiB, for rates.
+struct CopySizes {
+  std::uint64_t small = 0;
+  std::vector<std::uint64_t> rates{};
+};
+CopySizes sizes_of(const std::vector<const CopyCurve*>&);
 
 // "*" it is unsteady, "d" it was disturbed, "?" something else makes it doubtful.
 std::string marks_of(const Figure&);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "netpipe/engine/saturated.hpp"
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"

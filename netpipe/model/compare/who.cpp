@@ -1,4 +1,4 @@
-#include "netpipe/report/compare_who.hpp"
+#include "netpipe/model/compare/who.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "netpipe/report/series_text.hpp"
+#include "netpipe/model/run_facts.hpp"
 
 namespace npgpu {
 

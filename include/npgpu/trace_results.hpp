@@ -1,0 +1,32 @@
+// What a trace says as a whole, worked out once: reports lay it out.
+#pragma once
+
+#include <vector>
+
+#include "npgpu/derive.hpp"
+#include "npgpu/drift.hpp"
+#include "npgpu/energy_figures.hpp"
+#include "npgpu/matrix_verdict.hpp"
+#include "npgpu/messages.hpp"
+#include "npgpu/partition_model.hpp"
+#include "npgpu/predict.hpp"
+
+namespace npgpu {
+
+struct TraceResults {
+  const Trace& trace;  // must outlive this
+  std::vector<Drift> drifts;
+  std::vector<BesideOthers> beside;
+  BusySibling sibling;
+  std::vector<EnergyFigure> energies;
+  std::vector<StagedMessages> messages;
+  std::vector<PartitionStudy> partitions;
+  std::vector<MeasuredCosts> costs;  // of streams
+  std::vector<DeviceParameters> derived;
+  NodeMatrix matrix;
+  MatrixVerdict verdict;  // of the matrix
+
+  explicit TraceResults(const Trace&);
+};
+
+}  // namespace npgpu

@@ -1,0 +1,24 @@
+// What a trace says of its run: facts as texts, and what tells the runs of a merged file apart.
+#pragma once
+
+#include <compare>
+#include <set>
+#include <string>
+
+#include "npgpu/trace.hpp"
+
+namespace npgpu {
+
+std::string fact_text(const Fact&);
+
+struct MeasuredDevice {
+  std::string name, uuid;
+  bool simulated;
+  auto operator<=>(const MeasuredDevice&) const = default;
+};
+std::set<MeasuredDevice> devices_of(const Trace&);
+std::size_t series_of(const Trace&);  // how many
+std::string job_of(const Trace&);     // "4711", or "4711_3" of an array of Slurm's; empty: none
+std::string rank_of(const Trace&);    // empty where there is one task only
+
+}  // namespace npgpu

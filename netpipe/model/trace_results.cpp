@@ -1,0 +1,20 @@
+#include "npgpu/trace_results.hpp"
+
+#include "netpipe/model/probes/derivation.hpp"
+
+namespace npgpu {
+
+TraceResults::TraceResults(const Trace& of)
+    : trace(of),
+      drifts(drifts_of(of)),
+      beside(beside_others(of)),
+      sibling(busy_sibling(of)),
+      energies(energy_figures(of)),
+      messages(staged_messages(of)),
+      partitions(partition_studies(of)),
+      costs(stream_costs(of)),
+      derived(model::derive(of, costs)),
+      matrix(node_matrix(of)),
+      verdict(verdict_of(of, matrix)) {}
+
+}  // namespace npgpu
