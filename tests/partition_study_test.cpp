@@ -11,6 +11,7 @@
 #include "npgpu/error.hpp"
 #include "npgpu/partition_model.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 #include "probed.hpp"
 #include "streamed.hpp"
 
@@ -221,7 +222,8 @@ TEST_CASE("text and JSON have every size, and say what is simulated") {
   CHECK(text.str().find("1.19x") != std::string::npos);
   CHECK(text.str().find("missing: the simulator needs") != std::string::npos);
   std::ostringstream json, whole;
-  report_json(json, trace);
+  const TraceResults results(trace);
+  report_json(json, results);
   const auto j = nlohmann::json::parse(json.str());
   REQUIRE(j["partition_studies"].size() == 1);
   const auto& size = j["partition_studies"][0]["sizes"][1];
@@ -231,7 +233,7 @@ TEST_CASE("text and JSON have every size, and say what is simulated") {
   CHECK(size["choices"][0]["streams"].is_null());
   CHECK(size["choices"][3]["regret"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
   CHECK(size["choices"][3]["cross_validated"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
-  report_text(whole, trace, {});
+  report_text(whole, results, {});
   CHECK(whole.str().find("1.19x") != std::string::npos);
 }
 

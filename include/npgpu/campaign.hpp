@@ -12,7 +12,8 @@
 //   settings.output = "copies.h5";
 //   const npgpu::CampaignResult result = npgpu::measure(plan, settings);
 //   for (const std::string& failure : result.failures) std::cerr << failure << '\n';
-//   npgpu::report_text(std::cout, npgpu::read_trace(settings.output), {});
+//   const npgpu::Trace trace = npgpu::read_trace(settings.output);
+//   npgpu::report_text(std::cout, npgpu::TraceResults(trace), {});
 #pragma once
 
 #include <cstdint>

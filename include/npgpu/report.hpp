@@ -4,7 +4,7 @@
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
 //   npgpu::report_overview(std::cout, npgpu::overview_of(trace), {.width = 80});  // one screen
 //   std::ofstream page("node.html");
-//   npgpu::report_html(page, trace, npgpu::overview_of(trace));
+//   npgpu::report_html(page, npgpu::TraceResults(trace), npgpu::overview_of(trace));
 #pragma once
 
 #include <ostream>
