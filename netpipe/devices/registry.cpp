@@ -63,8 +63,8 @@ const DeviceFamily& family_of(const std::string& id) {
   if (const DeviceFamily* const family = maybe_family_of(id)) return *family;
   std::string kinds;
   for (const auto& family : families()) kinds += (kinds.empty() ? "" : ", ") + std::string(family->kind());
-  throw Error(ErrorKind::usage,
-              "--device: '" + id + "' is no device; its name begins with one of " + kinds + " (npgpu info --words shows all)");
+  throw Error(ErrorKind::usage, "--device: '" + id + "' is no device; its name begins with one of " + kinds +
+                                    " (npgpu info --words shows all)");
 }
 
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }
