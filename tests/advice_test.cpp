@@ -15,15 +15,6 @@ using namespace npgpu;
 
 namespace {
 
-// 1 B in 1 ns either way, two engines; a copy in or out adds `gap`.
-MeasuredCosts plain(Seconds gap = Seconds{0}) {
-  MeasuredCosts m;
-  m.usable = true;
-  m.costs.copy_h2d = m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
-  m.costs.gap.h2d = m.costs.gap.d2h = gap;
-  return m;
-}
-
 constexpr std::uint64_t line = 128;
 // 4.096 ms in, as long out.
 const Job copies{.in_bytes = 4'096'000, .out_bytes = 4'096'000};
@@ -59,9 +50,9 @@ TEST_CASE("buffers: one for a chunk's bytes in and one for its bytes out, for ea
 
 TEST_CASE("chunks in turn: a stream's next chunk waits for its last one's copy out") {
   // Four chunks of 1.024 ms each way in two streams: two copies in, then in and out in turn, five times as long.
-  const auto run = simulate_total(copies, 4, plain().costs, Order::depth_first, 2);
+  const auto run = simulate_total(copies, 4, plain_costs().costs, Order::depth_first, 2);
   CHECK(microseconds(run.total) == doctest::Approx(5 * 1024));
-  const auto all = chunks_in_turn(copies, plain().costs, 4'096'000, 8);
+  const auto all = chunks_in_turn(copies, plain_costs().costs, 4'096'000, 8);
   REQUIRE(!all.empty());
   for (const SplitTime& s : all) {
     CHECK(buffers_of(copies, s.chunks, s.streams).all_bytes <= 4'096'000);
@@ -69,14 +60,14 @@ TEST_CASE("chunks in turn: a stream's next chunk waits for its last one's copy o
     CHECK(s.chunks % s.streams == 0);
     CHECK(s.streams <= 8);
     CHECK(s.order == Order::depth_first);
-    CHECK(s.run.total == simulate_total(copies, s.chunks, plain().costs, Order::depth_first, s.streams).total);
+    CHECK(s.run.total == simulate_total(copies, s.chunks, plain_costs().costs, Order::depth_first, s.streams).total);
   }
   // One stream does one thing at a time, whatever its chunks.
   const auto serial = std::find_if(all.begin(), all.end(), [](const SplitTime& s) { return s.streams == 1; });
   REQUIRE(serial != all.end());
   CHECK(microseconds(serial->run.total) == doctest::Approx(2 * 4096));
-  CHECK(chunks_in_turn(copies, plain().costs, 2 * line - 1, 8).empty());
-  CHECK(chunks_in_turn(copies, plain().costs, 2 * line, 8).size() == 1);  // a line each way at a time
+  CHECK(chunks_in_turn(copies, plain_costs().costs, 2 * line - 1, 8).empty());
+  CHECK(chunks_in_turn(copies, plain_costs().costs, 2 * line, 8).size() == 1);  // a line each way at a time
 }
 
 TEST_CASE("the fewest streams within 1 % of the fastest, and of the least memory") {
@@ -95,7 +86,7 @@ TEST_CASE("the fewest streams within 1 % of the fastest, and of the least memory
 }
 
 TEST_CASE("without a limit the advice is a chunk in each stream, and the lean way beside it takes less memory") {
-  const MeasuredCosts m = plain(Seconds{10e-6});
+  const MeasuredCosts m = plain_costs(Seconds{10e-6});
   const Forecast f = forecast_of(copies, m);
   const Advice a = advise(copies, m, Order::breadth_first, f, ModelErrors{}, {}, 32);
   CHECK(a.best.streams == f.prediction.streams);
@@ -116,7 +107,7 @@ TEST_CASE("without a limit the advice is a chunk in each stream, and the lean wa
 }
 
 TEST_CASE("a limit that the whole job keeps changes nothing; one that it does not keep makes chunks take turns") {
-  const MeasuredCosts m = plain(Seconds{10e-6});
+  const MeasuredCosts m = plain_costs(Seconds{10e-6});
   const Forecast f = forecast_of(copies, m);
   const Advice enough = advise(copies, m, Order::breadth_first, f, ModelErrors{}, 8'192'000, 32);
   CHECK_FALSE(enough.in_turn());
@@ -139,7 +130,7 @@ TEST_CASE("a limit that the whole job keeps changes nothing; one that it does no
 TEST_CASE("the error is that of measured jobs as long as this one in one stream") {
   ModelErrors errors{"jobs of mine"};
   errors.classes = {{0, 1000, 3, {0.1, 0.2, 0.3}}, {1000, 9000, 7, {0.01, 0.02, 0.03}}, {9000, 20000, 0, {}}};
-  const MeasuredCosts m = plain();
+  const MeasuredCosts m = plain_costs();
   const auto error_of = [&](const Job& job) {
     return advise(job, m, Order::breadth_first, forecast_of(job, m), errors, {}, 32);
   };
@@ -155,18 +146,11 @@ TEST_CASE("measured jobs with chunks in turn: each against the simulator, with t
   JobSeries series = jobs_of();
   series.question.order = Order::depth_first;
   const auto add = [&](std::uint32_t chunks, std::uint32_t streams, double us) {
-    add_job(series,
-            {.bytes_in = 4'096'000,
-             .bytes_out = 4'096'000,
-             .kernel_bytes = 4096,
-             .iterations = 7,
-             .chunks = chunks,
-             .streams = streams},
-            {us, us, us});
+    add_job(series, split_job(4'096'000, chunks, streams), {us, us, us});
   };
   add(1, 2, 2 * 4096 + 1000);  // a kernel of 1 ms
   add(4, 4, 6000);             // a chunk in each stream: in no such error
-  const MeasuredCosts m = plain();
+  const MeasuredCosts m = plain_costs();
   const Job job{.in_bytes = 4'096'000, .out_bytes = 4'096'000, .kernel = Seconds{1e-3}};
   const double us = microseconds(simulate_total(job, 4, m.costs, Order::depth_first, 2).total);
   add(4, 2, us / 1.1);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "npgpu/model.hpp"
+#include "npgpu/predict.hpp"
 #include "tests/made_visit.hpp"
 
 namespace npgpu {
@@ -30,6 +31,25 @@ inline Visit<Jobs>& add_job(JobSeries& sweep, const JobShape& job, const std::ve
   }
   sweep.visits.push_back(visit);
   return sweep.visits.back();
+}
+
+// As many bytes in as out and a small kernel, in so many chunks.
+inline JobShape split_job(std::uint64_t bytes, std::uint32_t chunks, std::uint32_t streams) {
+  return {.bytes_in = bytes,
+          .bytes_out = bytes,
+          .kernel_bytes = 4096,
+          .iterations = 7,
+          .chunks = chunks,
+          .streams = streams};
+}
+
+// A copy takes 1 ns a byte, and a gap before it; nothing else costs.
+inline MeasuredCosts plain_costs(Seconds gap = Seconds{0}) {
+  MeasuredCosts m;
+  m.usable = true;
+  m.costs.copy_h2d = m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
+  m.costs.gap.h2d = m.costs.gap.d2h = gap;
+  return m;
 }
 
 }  // namespace npgpu

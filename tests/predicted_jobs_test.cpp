@@ -15,26 +15,10 @@ using namespace npgpu::model;
 
 namespace {
 
-// No cost but bytes: 1 B in 1 ns either way, two engines.
-MeasuredCosts plain() {
-  MeasuredCosts m;
-  m.usable = true;
-  m.costs.copy_h2d = m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
-  return m;
-}
-
 // 1 ms in, 1 ms of kernel, 1 ms out: n chunks take (2 + n)/n ms if nothing else costs.
 JobSeries one_workload(const std::vector<std::pair<std::uint32_t, double>>& us_of) {
   JobSeries sweep = jobs_of();
-  for (const auto& [n, us] : us_of)
-    add_job(sweep,
-            {.bytes_in = 1'000'000,
-             .bytes_out = 1'000'000,
-             .kernel_bytes = 4096,
-             .iterations = 7,
-             .chunks = n,
-             .streams = n},
-            {us, us, us});
+  for (const auto& [n, us] : us_of) add_job(sweep, split_job(1'000'000, n, n), {us, us, us});
   return sweep;
 }
 
@@ -122,7 +106,7 @@ TEST_CASE("what is predicted of a measured job") {
   // The simulator says 2000, 1500 and 1250 us.
   const auto all = workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1400}, {8, 1500}}));
   REQUIRE(all.size() == 1);
-  const PredictedJob one = predict_jobs(all, plain()).jobs.at(0);
+  const PredictedJob one = predict_jobs(all, plain_costs()).jobs.at(0);
   CHECK(microseconds(one.job.kernel) == doctest::Approx(1000));  // 3000 - 1000 - 1000
   CHECK(one.predicted_us.at(0) == 3000);
   CHECK(one.predicted_us.at(3) == doctest::Approx(1250));
@@ -137,7 +121,7 @@ TEST_CASE("what is predicted of a measured job") {
 
 // All copies and no call: each call takes 100 us by the costs, and took 150 in the jobs but one.
 TEST_CASE("the host as it was: calls take as many times what the costs say as those of the other jobs") {
-  MeasuredCosts m = plain();
+  MeasuredCosts m = plain_costs();
   m.costs.issue = {Seconds{100e-6}, Seconds{100e-6}, Seconds{100e-6}};
   SUBCASE("always as long") {}
   SUBCASE("more or less, of which the costs are the median") { m.costs.call_factors = {0.5, 1, 1.2, 3}; }
@@ -163,14 +147,7 @@ TEST_CASE("what each number of streams costs where it is chosen, over rounds") {
   JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1400}});
   for (const double of_four : {1500.0, 1250.0})
     for (const auto& [n, us] : {std::pair{1u, 3000.0}, {2u, 2000.0}, {4u, of_four}, {8u, 1300.0}})
-      add_job(sweep,
-              {.bytes_in = 1'000'000,
-               .bytes_out = 1'000'000,
-               .kernel_bytes = 4096,
-               .iterations = 7,
-               .chunks = n,
-               .streams = n},
-              {us});
+      add_job(sweep, split_job(1'000'000, n, n), {us});
   const auto regrets = regrets_of_choosing(workloads(sweep).at(0));
   REQUIRE(regrets.size() == 4);
   CHECK(regrets[3].value == doctest::Approx(0));                  // without any round 8 is best of the others
@@ -182,7 +159,7 @@ TEST_CASE("what each number of streams costs where it is chosen, over rounds") {
 
 // Kernels of its sort: 400 us with one iteration, 10 us for each more; of 4 blocks and fewer. The job's has 2.
 TEST_CASE("a workload's kernel is what is left of the unsplit time, weighed with kernels of its sort") {
-  MeasuredCosts m = plain();
+  MeasuredCosts m = plain_costs();
   m.costs.latency.kernel = Seconds{200e-6};
   m.multiprocessors = 4;
   m.threads_per_multiprocessor = 512;
@@ -213,15 +190,7 @@ TEST_CASE("a workload's kernel is what is left of the unsplit time, weighed with
 
 TEST_CASE("workloads with few cuts or with streams made for them are predicted, and in no score") {
   JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
-  for (const std::uint32_t n : {1u, 16u})
-    add_job(sweep,
-            {.bytes_in = 2'000'000,
-             .bytes_out = 2'000'000,
-             .kernel_bytes = 4096,
-             .iterations = 7,
-             .chunks = n,
-             .streams = n},
-            {6000.0 / n});
+  for (const std::uint32_t n : {1u, 16u}) add_job(sweep, split_job(2'000'000, n, n), {6000.0 / n});
   JobSeries fresh = one_workload({{1, 3010}, {2, 2020}, {4, 1540}, {8, 1330}});
   fresh.question.pool = StreamPool::fresh;
   Trace trace;
@@ -230,7 +199,7 @@ TEST_CASE("workloads with few cuts or with streams made for them are predicted, 
   REQUIRE(scored.size() == 1);
   REQUIRE(others.size() == 2);
 
-  MeasuredCosts costs = plain();
+  MeasuredCosts costs = plain_costs();
   costs.create = Seconds{10e-6};
   const PredictedJobs predicted = predict_jobs(scored, costs, others);
   CHECK(predicted.jobs.size() == 1);
@@ -245,7 +214,7 @@ TEST_CASE("workloads with few cuts or with streams made for them are predicted, 
 
 TEST_CASE("without workloads there is nothing to predict, and the sentence says what measures them") {
   try {
-    predict_jobs({}, plain());
+    predict_jobs({}, plain_costs());
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::usage);

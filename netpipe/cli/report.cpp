@@ -12,6 +12,7 @@
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/shared_files.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/model/run_facts.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/trace_results.hpp"
 
@@ -48,6 +49,18 @@ bool write_files(const Options& options, const Trace& trace, const Overview& all
   return !options.on("overview") && !options.on("json") && !options.on("markdown");
 }
 
+// What an overview, or the screen that characterize shows, ends with.
+void print_rest_of_overview(const Trace& trace, const Overview& all, const std::string& path, const TextStyle& style) {
+  matrix_overview(std::cout, node_matrix(trace), style);
+  std::cout << next_steps(trace, predictable_of(all), path, style);
+}
+
+void print_all(const Trace& trace, const std::string& path, const TextStyle& style) {
+  const TraceResults results(trace);
+  report_text(std::cout, results, style);
+  std::cout << '\n' << next_steps(trace, predictable_of(results.costs), path, style);
+}
+
 void print(const Options& options, const Trace& trace, const TextStyle& style) {
   std::vector<AmongOthers> among;
   if (options.has("among") || options.has("html") || options.has("share")) {
@@ -66,12 +79,9 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   if (overview) {
     const Overview all = overview_of(trace);
     report_overview(std::cout, all, style);
-    matrix_overview(std::cout, node_matrix(trace), style);
-    std::cout << next_steps(trace, predictable_of(all), options.place("TRACE"), style);
+    print_rest_of_overview(trace, all, options.place("TRACE"), style);
   } else if (options.on("all") || options.has("case") || options.on("every-size")) {
-    const TraceResults results(trace);
-    report_text(std::cout, results, style);
-    std::cout << '\n' << next_steps(trace, predictable_of(results.costs), options.place("TRACE"), style);
+    print_all(trace, options.place("TRACE"), style);
   } else {
     print_report(trace, options.place("TRACE"));
   }
@@ -99,7 +109,7 @@ int run_report(const Options& options) {
   Trace trace = read_trace(options.place("TRACE"), Guard::child);
   style.every_size = options.on("every-size");
   if (options.has("case")) {
-    for_each_kind([&]<class K>() { style.series_in_trace += trace.of<K>().size(); });
+    style.series_in_trace = series_of(trace);
     choose_cases(options, trace);
   }
   print(options, trace, style);
@@ -115,20 +125,13 @@ void print_report(const Trace& trace, const std::string& path) {
   for_each_kind([&]<class K>() {
     for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
   });
-  const NodeMatrix matrix = node_matrix(trace);
-  if (points > few || !matrix.matrices.empty()) {
+  if (points > few || !node_matrix(trace).matrices.empty()) {
     const Overview all = overview_of(trace);
     const bool at_a_glance = report_glance(std::cout, all, style);
     if (!at_a_glance && points > many) report_overview(std::cout, all, style);
-    if (at_a_glance || points > many) {
-      matrix_overview(std::cout, matrix, style);
-      std::cout << next_steps(trace, predictable_of(all), path, style);
-      return;
-    }
+    if (at_a_glance || points > many) return print_rest_of_overview(trace, all, path, style);
   }
-  const TraceResults results(trace);
-  report_text(std::cout, results, style);
-  std::cout << '\n' << next_steps(trace, predictable_of(results.costs), path, style);
+  print_all(trace, path, style);
 }
 
 Command report() {

@@ -195,7 +195,7 @@ class Sequence {
 
 SequenceRun simulate_sequence(std::span<const PlannedJob> jobs, const StreamCosts& costs) {
   const auto run_with = [&](double calls) { return Sequence(jobs, costs, calls).run(); };
-  return run_with(model::middle_factor(costs.call_factors, [&](double calls) { return run_with(calls).total; }));
+  return model::middle_run(costs.call_factors, run_with).run;
 }
 
 }  // namespace npgpu

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -300,14 +299,16 @@ StreamRun Simulator::run(const Pipeline& pipeline, std::uint32_t n, const Stream
 
 StreamRun Simulator::play(std::uint64_t blocks, std::uint32_t n, Order order, std::vector<TimelineEntry>* entries,
                           std::uint32_t streams) {
-  std::map<double, StreamRun> played;
-  calls_ = middle_factor(costs_.call_factors, [&](double factor) {
-    calls_ = factor;
-    return (played[factor] = play_once(blocks, n, order, nullptr, streams)).total;
-  });
-  const auto middle = played.find(calls_);
-  const bool is_known = middle != played.end() && !entries && !factor_;  // scattered copies differ each time
-  return is_known ? middle->second : play_once(blocks, n, order, entries, streams);
+  calls_ = 1;
+  if (!costs_.call_factors.empty()) {
+    const auto middle = middle_run(costs_.call_factors, [&](double factor) {
+      calls_ = factor;
+      return play_once(blocks, n, order, nullptr, streams);
+    });
+    if (!entries && !factor_) return middle.run;  // scattered copies differ each time
+    calls_ = middle.factor;
+  }
+  return play_once(blocks, n, order, entries, streams);
 }
 
 StreamRun Simulator::play_once(std::uint64_t blocks, std::uint32_t n, Order order, std::vector<TimelineEntry>* entries,

@@ -8,6 +8,7 @@
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/overview/parts.hpp"
 #include "netpipe/model/probes/derivation.hpp"
+#include "netpipe/model/run_facts.hpp"
 
 namespace npgpu {
 
@@ -16,7 +17,7 @@ namespace {
 using model::OfDevice;
 
 // All devices of the trace, in the order in which they were first measured.
-std::vector<DeviceOverview> devices_of(const Trace& trace) {
+std::vector<DeviceOverview> measured_devices_of(const Trace& trace) {
   std::vector<DeviceOverview> all;
   for_each_kind([&]<class K>() {
     for (const Series<K>& series : trace.of<K>()) {
@@ -94,11 +95,11 @@ Overview overview_of(const Trace& trace) {
   all.run = trace.root;
   all.provenance = trace.provenance;
   all.seconds = seconds_of(trace);
-  for_each_kind([&]<class K>() { all.series += trace.of<K>().size(); });
+  all.series = series_of(trace);
 
   const std::vector<DeviceParameters> derived = model::derive_probes(trace);
   const std::vector<MeasuredCosts> costs = stream_costs(trace);
-  for (DeviceOverview& device : devices_of(trace)) {
+  for (DeviceOverview& device : measured_devices_of(trace)) {
     const OfDevice its{device.id, device.uuid};
     device.facts = device_facts(trace.provenance, device);
     device.copies = model::copy_curves(trace, its);
