@@ -183,9 +183,9 @@ const std::map<std::string_view, Meaning>& glossary() {
         "name, bytes_in, kernel_ms, bytes_out, blocks, threads; of bytes_in, kernel_ms and bytes_out one is enough."}},
       {"measured",
        {"FILE",
-        "A trace of measured jobs. Beside a job: those that the prediction's error is of (otherwise jobs measured on "
-        "an "
-        "H200). Without a job: these are predicted."}},
+        "A trace of measured jobs. If a job is given, the prediction's error is that of these jobs (by default, of "
+        "jobs "
+        "measured on an H200). If none is given, these jobs are predicted."}},
       {"max-memory",
        {"SIZE",
         "Take at most so much device memory for the buffers of chunks. Chunks then take turns in the streams' "

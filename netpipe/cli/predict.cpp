@@ -242,9 +242,8 @@ Command predict() {
       "predict a job's time in n streams, and the best n, from a trace",
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
-      "chunks, buffers, memory, and the model's own error. Of measured jobs (--measured) it predicts each in the "
-      "numbers "
-      "of streams that were measured. Needs no device.",
+      "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "
+      "of streams that it was measured in. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
