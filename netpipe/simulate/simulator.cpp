@@ -14,15 +14,9 @@ namespace model {
 
 namespace {
 
-constexpr std::size_t compute_line = 2;
 constexpr double never = CopyEngines::never;
 
 }  // namespace
-
-std::size_t Simulator::line_of(Stage stage) const {
-  if (stage == Stage::kernel) return compute_line;
-  return stage == Stage::d2h && costs_.copy_engines == 2 ? 1 : 0;
-}
 
 // ---- before the first event --------------------------------------------------------------------------------------
 
@@ -33,10 +27,6 @@ void Simulator::follow(Index& last, Index Operation::*next, Index o) {
     ++operations_[o].waits;
   }
   last = o;
-}
-
-std::uint32_t Simulator::queues_of(std::size_t line) const {
-  return line == 0 ? costs_.queues.h2d : line == 1 ? costs_.queues.d2h : costs_.queues.kernel;
 }
 
 void Simulator::give_queues(double now) {
@@ -143,10 +133,12 @@ void Simulator::issue(Index i, std::size_t kind, std::uint32_t chunk, Order orde
 
 double Simulator::next_event(double now) const {
   double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_event()});
-  for (std::size_t line = 0; line < 3; ++line)
-    if (!lines_[line].coming.empty()) next = std::min(next, lines_[line].coming.front().first);
-  for (std::size_t line = 0; line < 3; ++line)
-    if (!lines_[line].there.empty() && free_at(line) > now) next = std::min(next, free_at(line));
+  for (std::size_t line = 0; line < 3; ++line) {
+    const Line& l = lines_[line];
+    if (!l.coming.empty()) next = std::min(next, l.coming.front().first);
+    if (l.there.empty()) continue;
+    if (const double free = free_at(line); free > now) next = std::min(next, free);
+  }
   if (launched_ < launches_.size()) next = std::min(next, operations_[launches_[launched_]].issue_start);
   return std::max(next, now);
 }
@@ -189,10 +181,6 @@ void Simulator::end_all(double now) {
     if (const auto kernel = compute_.advance()) ended(static_cast<Index>(*kernel), now);
 }
 
-double Simulator::free_at(std::size_t line) const {
-  return line == compute_line ? compute_.free_at() : copies_.free_at(line);
-}
-
 bool Simulator::is_ahead_of_kernel(const Operation& o) const {
   return o.stage == Stage::h2d && o.kind + 1u < stages_.size() && stages_[o.kind + 1].stage == Stage::kernel &&
          !are_independent_;
@@ -222,7 +210,7 @@ void Simulator::start(Index index, double now) {
 }
 
 void Simulator::come(Line& l, std::size_t line, double now) {
-  while (!l.coming.empty() && l.coming.front().first <= now) {
+  do {
     const Index index = l.coming.front().second;
     std::pop_heap(l.coming.begin(), l.coming.end(), std::greater<>());
     l.coming.pop_back();
@@ -233,7 +221,7 @@ void Simulator::come(Line& l, std::size_t line, double now) {
     }
     l.there.emplace_back(turn, index);
     std::push_heap(l.there.begin(), l.there.end(), std::greater<>());
-  }
+  } while (!l.coming.empty() && l.coming.front().first <= now);
 }
 
 // Of what a copy engine could take, one of the queue it is at, else of the next one around. No more than one of each
@@ -249,7 +237,7 @@ void Simulator::start_all(double now) {
     Line* first = nullptr;
     for (std::size_t line = 0; line < 3; ++line) {
       Line& l = lines_[line];
-      come(l, line, now);
+      if (!l.coming.empty() && l.coming.front().first <= now) come(l, line, now);
       if (l.there.empty() || free_at(line) > now) continue;
       if (line != compute_line && queues_of(line)) take_turns(l, queues_of(line));
       if (!first || l.there.front().second < first->there.front().second) first = &l;

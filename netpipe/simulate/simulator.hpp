@@ -40,6 +40,7 @@ class Simulator {
  private:
   using Index = std::uint32_t;  // of an operation: the order of issue
   static constexpr Index none = 0xffffffff;
+  static constexpr std::size_t compute_line = 2;
 
   struct Operation {
     double ready = 0;  // the latest of what is known so far
@@ -80,15 +81,20 @@ class Simulator {
   double next_event(double now) const;
   void end_all(double now);
   void start_all(double now);
-  double free_at(std::size_t line) const;
+  double free_at(std::size_t line) const { return line == compute_line ? compute_.free_at() : copies_.free_at(line); }
   bool is_ahead_of_kernel(const Operation&) const;  // in its stream
   bool is_behind_kernel(const Operation&) const;
   void start(Index, double now);
   void ended(Index, double now);
   void passed(Index, double when);  // one of the things it waits for, at that time
   void kernel_synchronizes(std::uint32_t kernel, double now);
-  std::size_t line_of(Stage) const;
-  std::uint32_t queues_of(std::size_t line) const;
+  std::size_t line_of(Stage stage) const {
+    if (stage == Stage::kernel) return compute_line;
+    return stage == Stage::d2h && costs_.copy_engines == 2 ? 1 : 0;
+  }
+  std::uint32_t queues_of(std::size_t line) const {
+    return line == 0 ? costs_.queues.h2d : line == 1 ? costs_.queues.d2h : costs_.queues.kernel;
+  }
   void record(std::vector<TimelineEntry>&) const;
 
   std::function<double()> factor_;  // none: always 1
