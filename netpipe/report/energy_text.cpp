@@ -25,7 +25,7 @@ std::string per_watt_text(const EnergyFigure& f) {
 
 void add_row(Table& table, const EnergyFigure& f) {
   if (!f.why.empty()) {
-    table.row({"  " + work_text(f.question), "-", "-", "-", "-", "-", "-", "-", "-", "!"});
+    table.row({"  " + work_text(f.question), "-", "-", "-", "-", "-", "-", "-", "-", "-", "!"});
     return;
   }
   const bool rests = is_idle(f.question.work);
@@ -33,14 +33,14 @@ void add_row(Table& table, const EnergyFigure& f) {
              rests ? "-" : fmt::format("{:.1f}", 100 * half_width(f.each_j)), digits_text(f.full.power_w.value, 4),
              fmt::format("{:.1f}", 100 * half_width(f.full.power_w)), rate_text(f), per_watt_text(f),
              !(f.half_over_line > 0) ? "-" : fmt::format("{:+.1f}", 100 * (f.half_over_line - 1)),
-             digits_text(f.full.clock_mhz, 4), f.full.causes ? "d" : ""});
+             digits_text(f.full.clock_mhz, 4), digits_text(f.full.temperature_c, 2), f.full.causes ? "d" : ""});
 }
 
 }  // namespace
 
 Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& device) {
   Table table({left("work"), decimal("pJ each"), decimal("+-%"), decimal("W"), decimal("+-%", 1), right("rate"),
-               decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), left("")});
+               decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), decimal("°C"), left("")});
   for (const EnergyFigure& f : figures)
     if (f.question.device == device) add_row(table, f);
   return table;

@@ -108,7 +108,8 @@ Json energy_json(const EnergyFigure& f) {
                                                                   : "bytes";
   return Json({entry("device", f.question.device), entry("device_name", f.device_name), entry("simulated", f.simulated),
                entry("work", work_text(f.question)), entry("counts", counts), entry("counts_energy", f.counts_energy),
-               entry("power_w", f.full.power_w), entry("rate_per_s", f.full.rate), entry("each_pj", f.each_pj()),
+               entry("power_w", f.full.power_w), entry("read_power_w", f.full.read_power_w),
+               entry("rate_per_s", f.full.rate), entry("each_pj", f.each_pj()),
                entry("half_over_line", f.half_over_line), entry("clock_mhz", f.full.clock_mhz),
                entry("clock_lowered", f.is_clock_lowered()), entry("temperature_c", f.full.temperature_c),
                entry("disturbed", or_null(f.full.disturbed)), entry("error", or_null(f.why))});
@@ -319,9 +320,8 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //                  run_to_run (standard deviations that intervals hold: of this run's rounds, and from run to run; of
 //                  times below 10 us, 100 us, 1 ms, and above) } ],
 //     "energy_figures": [ { device, device_name, simulated, work, counts ("bytes", "operations" or "rest"),
-//     counts_energy,
-//       power_w, rate_per_s, each_pj (of one, over idle), half_over_line (what one costs at half work, over what it
-//       does at full work), clock_mhz, clock_lowered, temperature_c, disturbed, error } ],
+//       counts_energy, power_w, read_power_w, rate_per_s, each_pj (of one, over idle), half_over_line (what one costs
+//       at half work, over what it does at full work), clock_mhz, clock_lowered, temperature_c, disturbed, error } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],
