@@ -151,6 +151,18 @@ TEST_CASE("a meter finds the steps of a counter, and integrates power where ther
         doctest::Approx(150).epsilon(1e-6));
 }
 
+TEST_CASE("a reading of power that was there before the window says nothing of it") {
+  const Seconds begin = steady_clock().now();
+  const auto since = [begin] { return (steady_clock().now() - begin).count(); };
+  const auto counted = [since] { return std::optional(std::floor(since() / 0.05) * 10); };
+  const auto read = [since] { return since() < 0.2 ? 500.0 : since() < 0.3 ? 199.0 : 201.0; };
+  const auto meter = devices::polled_meter({.name = "counter", .joules = counted, .power_w = read});
+  meter->start({});
+  meter->rest(Seconds{0.5});
+  const EnergyRecord record = meter->stop(begin);
+  CHECK(record.power_w == doctest::Approx(200).epsilon(0.01));
+}
+
 TEST_CASE("the processors' counters are summed over packages, and wrap") {
   const ScratchFolder scratch;
   const fs::path root = (scratch / "powercap").string();

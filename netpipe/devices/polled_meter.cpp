@@ -60,19 +60,18 @@ class Watching {
   EnergyRecord record(Seconds since) const {
     EnergyRecord all;
     std::ranges::copy_if(steps_, std::back_inserter(all.steps), [&](const EnergyReading& r) { return r.at >= since; });
-    Mean power, sm_clock, memory_clock;
+    Mean sm_clock, memory_clock;
     std::array<std::uint64_t, 64> reasons{};  // how many readings had each
     std::uint64_t readings = 0;
     for (const State& one : states_) {
       if (one.at < since) continue;
       all.state = one.told;
-      power.add(one.power_w);
       sm_clock.add(one.told.sm_clock_mhz);
       memory_clock.add(one.told.memory_clock_mhz);
       ++readings;
       for (std::size_t bit = 0; bit < reasons.size(); ++bit) reasons[bit] += one.told.throttle_reasons >> bit & 1;
     }
-    all.power_w = all.state.power_w = power.value();
+    all.power_w = all.state.power_w = power_within(all.steps);
     all.state.sm_clock_mhz = sm_clock.value();
     all.state.memory_clock_mhz = memory_clock.value();
     all.state.throttle_reasons = 0;
@@ -86,12 +85,27 @@ class Watching {
     Seconds at{0};
     Telemetry told;
     double power_w = not_measured;
+    bool is_new = false;  // another power than the reading before it
   };
+
+  // The mean power that was read between the first and the last step. NVML's instantaneous power changes every 100 ms
+  // (H100): a reading says what was before the last change, so the first that counts is the first new one.
+  double power_within(const std::vector<EnergyReading>& steps) const {
+    Mean fresh, all;
+    for (const State& one : states_) {
+      if (!steps.empty() && (one.at <= steps.front().at || one.at > steps.back().at)) continue;
+      all.add(one.power_w);
+      if (one.is_new) fresh.add(one.power_w);
+    }
+    return std::isfinite(fresh.value()) ? fresh.value() : all.value();
+  }
 
   static Seconds now() { return steady_clock().now(); }
 
   void read_state(Seconds at, Seconds since) {
-    const State& now = states_.emplace_back(State{at, source_.state(), source_.power_w()});
+    State& now = states_.emplace_back(State{at, source_.state(), source_.power_w()});
+    now.is_new = std::isfinite(last_power_w_) && now.power_w != last_power_w_;
+    last_power_w_ = now.power_w;
     if (source_.joules || !std::isfinite(now.power_w)) return;
     integral_ += now.power_w * since.count();
     steps_.push_back({at, integral_});
@@ -101,6 +115,7 @@ class Watching {
   std::vector<EnergyReading> steps_;
   std::vector<State> states_;
   double integral_ = 0;
+  double last_power_w_ = not_measured;
 };
 
 class PolledMeter final : public EnergyMeter {
