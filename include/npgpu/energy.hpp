@@ -61,7 +61,7 @@ std::string work_text(const EnergyCase&);
 
 struct EnergyLoad {
   std::uint32_t duty_percent = 100;  // of the window's time in which the work runs; 0 of idle
-  std::uint32_t window_ms = 400;     // the least length of a window, which ends on a step of the counter
+  std::uint32_t window_ms = 200;     // the least length of a window, which ends on a step of the counter
 
   auto operator<=>(const EnergyLoad&) const = default;
 };

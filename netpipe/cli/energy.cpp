@@ -9,7 +9,7 @@ namespace npgpu::cli {
 
 namespace {
 
-constexpr Seconds least_window{0.3}, longest_window{600};
+constexpr Seconds least_window{0.2}, longest_window{600};
 
 template <class E> std::vector<E> listed(const Options& options, const std::string& option) {
   const auto text = options.maybe(option);

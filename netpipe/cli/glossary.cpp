@@ -255,7 +255,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "The data that is read or computed with. usual: the probe's own. zeros: zeros only. pattern: "
         "one "
         "word everywhere. random: bits without a pattern. Default: random where the work can, else usual."}},
-      {"window", {"TIME", "The least length of a window, 300ms or more. Default: 400ms."}},
+      {"window", {"TIME", "The least length of a window, 200ms or more. Default: 200ms."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

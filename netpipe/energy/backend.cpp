@@ -31,6 +31,8 @@ namespace {
 constexpr Seconds piece{0.02}, least_short_piece{0.001}, most_short_piece{0.003};
 // Before a window: the counter follows a load within one step of 100 ms (H100, H200).
 constexpr Seconds settling{0.15};
+// At rest the clock comes back, too, where the work before it was beyond a limit of power: some tenths of a second.
+constexpr Seconds settling_at_rest{0.5};
 // Between two steps of the counter there.
 constexpr Seconds between_steps{0.1};
 // What rests with a context is woken up first.
@@ -83,7 +85,7 @@ class EnergyRunner final : public Runner<Energies> {
       return true;
     }
     meter_->start(step_.question);
-    work_for(settling);
+    work_for(is_idle(step_.question.work) ? settling_at_rest : settling);
     pieces_.clear();
     const Seconds begin = meter_->clock().now();
     work_for(Seconds{step_.axes.window_ms * 1e-3} + 2.05 * between_steps);  // it begins and ends within a step
