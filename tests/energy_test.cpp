@@ -11,6 +11,7 @@
 #include "netpipe/devices/host/rapl.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "netpipe/devices/simulated/energy_meter.hpp"
+#include "netpipe/model/energy/over_idle.hpp"
 #include "npgpu/campaign.hpp"
 #include "npgpu/energy_figures.hpp"
 #include "scratch.hpp"
@@ -96,6 +97,36 @@ TEST_CASE("the interval of a byte's energy holds the truth about as often as it 
     held += e.low <= 140e-12 && 140e-12 <= e.high;
   }
   CHECK(held >= runs - 4);
+}
+
+TEST_CASE("the warmth that other work left behind is not taken for the energy of copies") {
+  // 100 W at 40 degrees, 1 W a kelvin; copies in of 200 pJ and out of 150 pJ a byte at 50 GB/s.
+  const auto window = [](double rate, double pj, double celsius) {
+    return model::Window{rate, 100 + (celsius - 40) + rate * pj * 1e-12, celsius};
+  };
+  const auto copies = [&](double pj, double before) {
+    model::Windows of;
+    for (const double kelvin : {0.0, 1.0, 2.0}) {
+      of.rest.push_back(window(0, 0, 39 + kelvin));
+      of.part.push_back(window(25e9, pj, before + kelvin));
+      of.full.push_back(window(50e9, pj, before + 2 * kelvin));
+    }
+    return of;
+  };
+  std::vector<model::Windows> works{copies(200, 41), copies(150, 39)};
+  CHECK(model::is_near_rest(works[0]));
+  CHECK(model::over_idle(works[0], true).value > 1.2 * 200e-12);  // alone, and whatever the temperature
+  const std::vector<Estimate> each = model::over_idle_at_one_temperature(works);
+  CHECK(each[0].value == doctest::Approx(200e-12));
+  CHECK(each[1].value == doctest::Approx(150e-12));
+  CHECK(each[0].high - each[0].low < 1e-15);
+  CHECK(model::part_over_full(works[0]) == doctest::Approx(1));
+
+  // Nothing is known of temperatures: as each alone.
+  for (model::Windows& of : works)
+    for (auto* windows : {&of.rest, &of.part, &of.full})
+      for (model::Window& w : *windows) w.celsius = not_measured;
+  CHECK(model::over_idle_at_one_temperature(works)[0].value == model::over_idle(works[0], true).value);
 }
 
 TEST_CASE("what has no meter, no such work or no such numbers is refused in a sentence") {

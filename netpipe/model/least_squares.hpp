@@ -11,5 +11,8 @@ using LongNumbers = std::vector<long double>;
 // The x for which a * x is nearest to y; `a` row by row, each as long as x. Columns, which may differ by many powers of
 // ten, are scaled to length 1 first. Where they depend on each other, to 1e-15 of the largest, the shortest such x.
 LongNumbers scaled_least_squares(std::size_t columns, LongNumbers a, const LongNumbers& y);
+// The standard error of each of these x, by what is left of y. REQUIRES: more rows than columns.
+LongNumbers errors_of_least_squares(std::size_t columns, const LongNumbers& a, const LongNumbers& y,
+                                    const LongNumbers& x);
 
 }  // namespace npgpu
