@@ -83,10 +83,9 @@ void add_reasons(RooflinePoint& p, const Roof& arithmetic) {
   if (p.verdict == RoofVerdict::reaches || p.verdict == RoofVerdict::no_roof) return;
   const double clocks = p.clock_mhz / arithmetic.clock_mhz;
   const bool computes = p.bound == arithmetic.name;
-  if (clocks < same_speed)
-    p.doubts.push_back(fmt::format(
-        "it ran at {:.0f} MHz, {} at {:.0f}{}", p.clock_mhz, arithmetic.name, arithmetic.clock_mhz,
-        computes ? fmt::format(": at its own clock it reaches {:.1f} %", 100 * p.share.value / clocks) : ""));
+  if (computes && clocks < same_speed)
+    p.doubts.push_back(fmt::format("it ran at {:.0f} MHz, {} at {:.0f}: at its own clock it reaches {:.1f} %",
+                                   p.clock_mhz, arithmetic.name, arithmetic.clock_mhz, 100 * p.share.value / clocks));
   const double other = computes ? p.memory : p.computing;
   if (other > near_ridge)
     p.doubts.push_back(fmt::format("it is near the ridge: it also uses {:.0f} % of {}", 100 * other,
