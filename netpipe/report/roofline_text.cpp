@@ -88,6 +88,15 @@ void add_points(Document& doc, const Roofline& device) {
   doc.left_out();
 }
 
+// Their doubts matter.
+std::set<std::string> roofs_held_against(const RooflineReport& of) {
+  std::set<std::string> all{"memory"};
+  for (const RooflinePoint& p : of.roofline.points) all.insert(p.arithmetic);
+  for (const PlacedKernel& p : of.kernels)
+    for (const PlacedKernel::Use& use : p.uses) all.insert(use.roof);
+  return all;
+}
+
 }  // namespace
 
 Table roof_table(const Roofline& device) {
@@ -124,8 +133,10 @@ Document roofline_document(const RooflineReport& of) {
     doc.note("ridge: from so many operations a byte of memory on, arithmetic bounds and not memory");
     doc.left_out();
   }
+  const auto held_against = roofs_held_against(of);
   for (const Roof& roof : device.roofs)
-    for (const std::string& doubt : roof.doubts) doc.note(fmt::format("{}: {}", roof.name, doubt));
+    if (held_against.contains(roof.name))
+      for (const std::string& doubt : roof.doubts) doc.note(fmt::format("{}: {}", roof.name, doubt));
   add_points(doc, device);
   add_kernels(doc, of.kernels);
   for (const std::string& why : device.missing) doc.note("missing: " + why);

@@ -88,6 +88,12 @@ with folder() as where:
     unknown = run("roofline", at("all.h5"), "--counts", "half=2TFLOP,80GB,40ms,fp16").out
     check("no roof of fp16" in unknown, unknown)
 
+    # A kernel's name is text of others.
+    with open(at("odd.csv"), "w", encoding="utf-8") as file:
+        file.write(PROFILE.replace("gemm", "\x1b[31mred\u202e|`x`"))
+    odd = run("roofline", at("all.h5"), "--profile", at("odd.csv")).out
+    check("\x1b" not in odd and "\u202e" not in odd and "red" in odd, repr(odd[-400:]))
+
     # What cannot be is said in a sentence.
     for words, text in ((("--counts", "mine"), "write NAME=FLOP,BYTES,TIME"), (("--counts", "a=1,2"), "is no kernel"),
                         (("--counts", "a=1TFLIP,2GB,1ms"), "no number of operations"), (("--counts", "a=-1,2GB,1ms"), "no number of operations"),
