@@ -49,6 +49,8 @@ std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType, Spac
 //
 // One-One; One-All and All-All over threads per block and ilp; All-One over blocks per unit, the first of them alone.
 std::vector<Shape> compute_shapes(const Layout&);
+// A working set so much larger than the last cache that the cache answers for little of it, where memory allows.
+std::uint64_t bytes_beyond_caches(const Layout&);
 // The same corners on memory far beyond the cache, over access widths, threads and accesses in flight; and one
 // working set inside the cache. The dependent form has one access in flight.
 std::vector<Shape> bandwidth_shapes(const Layout&, Form);

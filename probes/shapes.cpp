@@ -40,12 +40,17 @@ std::vector<Shape> compute_shapes(const Layout& l) {
   return each_once(std::move(list));
 }
 
-std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
-  std::vector<Shape> list;
+std::uint64_t bytes_beyond_caches(const Layout& l) {
   const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_l2;
   const std::uint64_t fits = l.memory_bytes ? l.memory_bytes / 8 : UINT64_MAX;
   const std::uint64_t far = std::min(cache * gpu_far_beyond, fits) / (64 * MiB) * (64 * MiB);
-  const std::uint64_t outside = far ? far : fits / MiB * MiB;
+  return far ? far : fits / MiB * MiB;
+}
+
+std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
+  std::vector<Shape> list;
+  const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_l2;
+  const std::uint64_t outside = bytes_beyond_caches(l);
   const std::uint64_t inside = std::max<std::uint64_t>(cache / 4 / MiB * MiB, 256 * KiB);
   const auto add = [&](std::uint64_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,
                        std::uint64_t bytes) {

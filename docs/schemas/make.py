@@ -25,7 +25,12 @@ SAMPLES = {
     "overview": [f"report T/{name}.h5 --overview" for name in ("h200_run_a", "h200x2_matrix", "h100_quick_a", "host", "h200_blind_design",
                                                                "h200_streams", "h200_gemm", "h200_rounds", "h200_check")],
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
-                                                  "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function")],
+                                                  "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function")] +
+              ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
+               "report points.h5"],
+    "roofline": ["probe roofline,bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
+                 "roofline T/h200_probes.h5 --counts mine=2TFLOP,80GB,40ms --counts other=2TFLOP,0,40ms,tensor-fp16",
+                 "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5"],
     "parameters": [f"derive T/{name}.h5" for name in ("h200_run_a", "h200_probes", "host_chase", "h200_onchip", "h200_tensor", "h100_frees")],
     "prediction": [f"predict T/h200_streams.h5 {JOB}", f"predict T/h200_rounds.h5 {JOB}", f"predict T/h200_streams.h5 {JOB} --max-memory 8MiB",
                    "predict T/h200_streams.h5 --bytes-in 1MiB --kernel-ms 0.001 --bytes-out 0"],
@@ -41,7 +46,7 @@ SAMPLES = {
 }
 TITLES = {
     "check": "npgpu check --json", "overview": "npgpu report TRACE --overview --json", "report": "npgpu report TRACE --json, and what measuring commands print with --json",
-    "parameters": "npgpu derive TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "compare": "npgpu compare A B --json",
+    "parameters": "npgpu derive TRACE --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "compare": "npgpu compare A B --json",
     "fleet": "npgpu fleet TRACE... --json", "info": "npgpu info --json", "plan": "--dry-run --json of a measuring command",
     "runs": "npgpu report MERGED --json", "shared": "npgpu report TRACE --share FILE",
 }
@@ -73,19 +78,24 @@ MEANING = {
 }
 
 
+def is_input(line):
+    """It makes a file for those that follow, and no document."""
+    return line.startswith("merge") or "--quiet" in line
+
+
 def document_of(npgpu, line, where):
     words = [word.replace("sim:D/", f"sim:{ROOT}/data/devices/") for word in line.split()]
     words = [f"{ROOT}/data/traces/{word[2:]}" if word.startswith("T/") else word for word in words]
     if "SHARED" in words:
         words[words.index("SHARED")] = os.path.join(where, "shared.json")
         words.append("--force")
-    elif words[0] != "merge":
+    elif not is_input(line):
         words.append("--json")
     environment = {**os.environ, "NPGPU_WAIT_QUIET": "0"}
     done = subprocess.run([npgpu, *words], cwd=where, capture_output=True, text=True, env=environment)
-    if done.returncode == 2 or not done.stdout and "--share" not in words and words[0] != "merge":
+    if done.returncode == 2 or not done.stdout and "--share" not in words and not is_input(line):
         sys.exit(f"npgpu {line}: {done.returncode}: {done.stderr}")
-    if words[0] == "merge":
+    if is_input(line):
         return None
     if "--share" in words:
         with open(os.path.join(where, "shared.json"), encoding="utf-8") as file:

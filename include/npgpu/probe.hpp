@@ -111,6 +111,7 @@ struct Shape {
   // them, and shared memory. 0 of other probes.
   std::uint32_t registers = 0, shared_bytes = 0;
   Operands operands = Operands::usual;
+  std::uint32_t intensity = 0;  // of roofline: operations for each KiB that is read; 0 of other probes
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -123,7 +124,7 @@ inline constexpr auto fields_of<Shape> =
            optional_field("ways", &Shape::ways), optional_field("rung", &Shape::rung), optional_field("m", &Shape::m),
            optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
            optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
-           optional_field("operands", &Shape::operands));
+           optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -212,7 +213,7 @@ inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
 // What tells patterns apart: references into the shape.
 template <class S> auto pattern_of(S&& s) {
-  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes);
+  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity);
 }
 // The same shape without its pattern.
 inline Shape without_pattern(Shape s) {
@@ -226,12 +227,16 @@ inline Shape without_pattern(Shape s) {
 // not say sets no limit.
 std::uint32_t resident_blocks(const Layout&, const Shape&);
 
+// Operations a byte that is read.
+inline double intensity_of(const Shape& s) { return s.intensity / 1024.0; }
+
 // The matrices of a gemm.
 inline auto matrices_of(const Shape& s) { return std::tuple(s.m, s.n, s.k, s.panels); }
 
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);
-std::string text_of(const Shape&);  // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
+std::string intensity_text(const Shape&);  // "1/16 operations a byte"
+std::string text_of(const Shape&);         // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
 // One question about how devices are built, with the kernels that answer it on one kind of device. Its file ends with
 // NPGPU_REGISTERED(Probe, Class): probes/compute/host.cpp, probes/compute/cuda.cu. What is the same for all kinds of

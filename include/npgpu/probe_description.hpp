@@ -22,6 +22,7 @@ enum class ProbeQuestion {
   tensor_power,      // products of small matrices, by tensor cores
   matrix_products,   // by a library, in the device's memory
   ladder,            // kernels that do the same work, each by one idea better than the one before
+  roofline,          // operations on what is read, by how many there are for each byte
 };
 
 // Axes that only some shapes have.
@@ -29,10 +30,11 @@ struct OwnAxes {
   bool stride = false, offset = false, ways = false, rung = false;
   bool resources = false;  // registers and shared_bytes
   bool matrices = false;   // m, n, k and panels
+  bool intensity = false;
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
-  bool has_pattern() const { return stride || offset || ways || rung || resources; }
+  bool has_pattern() const { return stride || offset || ways || rung || resources || intensity; }
 };
 
 // What work is counted in.

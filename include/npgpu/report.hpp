@@ -19,6 +19,7 @@
 #include "npgpu/overview.hpp"
 #include "npgpu/partition_model.hpp"
 #include "npgpu/predict.hpp"
+#include "npgpu/roofline.hpp"
 #include "npgpu/sequence.hpp"
 
 namespace npgpu {
@@ -94,6 +95,14 @@ void compare_json(std::ostream&, const ComparisonReport&);
 enum class Detail { brief, full };
 void parameters_text(std::ostream&, const std::vector<DeviceParameters>&, Detail, const TextStyle&);
 void parameters_json(std::ostream&, const std::vector<DeviceParameters>&);
+
+// A device's roofs, ridges and measured points, and kernels of the user's own that are held against them.
+struct RooflineReport {
+  Roofline roofline;
+  std::vector<PlacedKernel> kernels{};
+};
+void roofline_text(std::ostream&, std::span<const RooflineReport>, const TextStyle&);
+void roofline_json(std::ostream&, std::span<const RooflineReport>);
 
 // A job played through a simulated node, and what other numbers of streams would have given.
 struct Simulation {

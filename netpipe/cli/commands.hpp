@@ -19,6 +19,7 @@ Command energy();
 Command partition();
 Command report();
 Command derive_parameters();
+Command roofline();
 Command predict();
 Command simulate_job();
 Command compare_traces();

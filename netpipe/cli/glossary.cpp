@@ -244,7 +244,10 @@ const std::map<std::string_view, Meaning>& glossary() {
                             fmt::join(call_words(), ", "))}},
 
       // energy
-      {"with", {"LIST", "What is measured in addition. energy: what work costs in joules, a minute for each GPU."}},
+      {"with",
+       {"LIST",
+        "What is measured in addition. energy: what work costs in joules, a minute for each GPU. roofline: kernels "
+        "between the roofs of memory and arithmetic, half a minute for each GPU."}},
       {"work",
        {"LIST",
         "What the device does. idle: nothing, with a context. no-context: nothing, without one. read, write, copy: "
@@ -256,6 +259,18 @@ const std::map<std::string_view, Meaning>& glossary() {
         "one "
         "word everywhere. random: bits without a pattern. Default: random where the work can, else usual."}},
       {"window", {"TIME", "The least length of a window, 200ms or more. Default: 200ms."}},
+
+      // roofline
+      {"counts",
+       {"NAME=WORK",
+        "A kernel of your own: FLOP,BYTES,TIME as in mine=2TFLOP,80GB,40ms, and behind these the type, where it is not "
+        "fp32: fp64, fp16, bf16, int32, or of tensor cores tensor-fp16, tensor-tf32 and so on. Bytes are those of the "
+        "device's memory. May be repeated.",
+        0, true}},
+      {"profile",
+       {"FILE",
+        "Kernels that Nsight Compute measured, as ncu --csv or ncu --csv --page raw writes them. May be repeated.", 0,
+        true}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

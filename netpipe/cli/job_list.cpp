@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/engine/csv_record.hpp"
 #include "netpipe/files/json_input.hpp"
 #include "npgpu/error.hpp"
 
@@ -37,36 +38,13 @@ void check_column(const std::string& path, const std::string& name) {
     refuse_list(path, fmt::format("'{}' is none of the columns {}", name, fmt::join(columns, ", ")));
 }
 
-// One record, which may go over several lines where a quoted field does; false at the end.
-bool read_record(std::istream& file, std::vector<std::string>& fields) {
-  fields.assign(1, "");
-  bool quoted = false, any = false;
-  for (char c; file.get(c);) {
-    any = true;
-    if (quoted) {
-      if (c != '"') fields.back() += c;
-      else if (file.peek() == '"') fields.back() += static_cast<char>(file.get());
-      else quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == ',') {
-      fields.emplace_back();
-    } else if (c == '\n') {
-      return true;
-    } else if (c != '\r') {
-      fields.back() += c;
-    }
-  }
-  return any;
-}
-
 std::vector<JobFields> from_csv(const std::string& text, const std::string& path) {
   std::istringstream file(text);
   std::vector<std::string> names, cells;
-  if (!read_record(file, names)) refuse_list(path, "is empty");
+  if (!read_csv_record(file, names)) refuse_list(path, "is empty");
   for (std::string& name : names) check_column(path, name = as_column(name));
   std::vector<JobFields> all;
-  for (std::size_t row = 2; read_record(file, cells); ++row) {
+  for (std::size_t row = 2; read_csv_record(file, cells); ++row) {
     if (cells == std::vector<std::string>{""}) continue;
     if (cells.size() != names.size())
       refuse_list(path, fmt::format("row {} has {} fields, and the header {}", row, cells.size(), names.size()));

@@ -37,6 +37,7 @@ const std::vector<Axis>& axes() {
                                      {"offset", {&Shape::offset_bytes}, 0},
                                      {"ways", {&Shape::ways}},
                                      {"rung", {&Shape::rung}},
+                                     {"intensity", {&Shape::intensity}},
                                      {"registers", {&Shape::registers}},
                                      {"m", {&Shape::m}},
                                      {"n", {&Shape::n}},
@@ -72,7 +73,7 @@ std::vector<Shape> shapes_of(const std::string& text) {
     if (found == axes().end())
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                              "offset, ways, rung, registers, shared, operands, m, n, k, square, panels",
+                              "offset, ways, rung, intensity, registers, shared, operands, m, n, k, square, panels",
                               axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}

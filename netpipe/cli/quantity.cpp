@@ -141,6 +141,26 @@ double parse_fraction(std::string_view option, std::string_view text) {
   return value;
 }
 
+double parse_operations(std::string_view option, std::string_view text) {
+  constexpr std::string_view advice = "no number of operations; write 2e12, 2TFLOP, 1.5G";
+  constexpr double most = 1e30;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc{} || text[0] == '-' || !(value <= most)) refuse(option, text, advice);
+  std::string_view unit(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  for (const std::string_view word : {"FLOPs", "FLOP", "OP"})
+    if (unit.ends_with(word)) {
+      unit.remove_suffix(word.size());
+      break;
+    }
+  constexpr std::string_view prefixes = "kMGTP";
+  if (unit.empty()) return value;
+  const std::size_t power = unit == "K" ? 0 : prefixes.find(unit);
+  if (unit.size() != 1 || power == std::string_view::npos) refuse(option, text, advice);
+  return value * std::pow(1000.0, static_cast<double>(power + 1));
+}
+
 double parse_number(std::string_view option, std::string_view text, double min, double max) {
   const auto n = number(text);
   if (!n || !n->unit.empty()) refuse(option, text, "no plain number");

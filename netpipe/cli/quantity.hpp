@@ -27,6 +27,8 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
 Seconds parse_duration(std::string_view option, std::string_view text, Seconds min = Seconds{1e-9});
 // "5%", "0.05": a fraction. More than 1 only with a percent sign: "10" may be meant as 10 %.
 double parse_fraction(std::string_view option, std::string_view text);
+// "2e12", "2TFLOP", "1.5G": a number of operations, with a decimal prefix.
+double parse_operations(std::string_view option, std::string_view text);
 // "0.5", "12": a plain number without a unit, from `min` to `max`.
 double parse_number(std::string_view option, std::string_view text, double min, double max);
 // Words split at commas; empty words refused.

@@ -34,6 +34,12 @@ std::optional<std::string> flaw_of(const ProbeSample& sample) {
   return flaw_of_intact(sample.intact);
 }
 
+std::string intensity_text(const Shape& s) {
+  const double each = intensity_of(s);
+  return each < 1 && s.intensity && 1024 % s.intensity == 0 ? fmt::format("1/{} operations a byte", 1024 / s.intensity)
+                                                            : fmt::format("{:g} operations a byte", each);
+}
+
 std::string text_of(const Shape& s) {
   if (s.m > 0) {
     std::string text =
@@ -51,6 +57,7 @@ std::string text_of(const Shape& s) {
   if (s.rung > 0) text += fmt::format(", rung {}", s.rung);
   if (s.registers > 0) text += fmt::format(", {} registers", s.registers);
   if (s.shared_bytes > 0) text += ", shared " + size_text(s.shared_bytes);
+  if (s.intensity > 0) text += ", " + intensity_text(s);
   if (s.one_block_per_sm) text += ", one block per SM";
   if (s.operands != Operands::usual) text += fmt::format(", operands {}", name(s.operands));
   return text;

@@ -47,7 +47,8 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.ways && s.ways != none.ways, "ways"},
       {!has.rung && s.rung != none.rung, "rungs"},
       {!has.resources && (s.registers || s.shared_bytes), "registers or shared memory"},
-      {!has.matrices && matrices_of(s) != matrices_of(none), "m, n, k or panels"}};
+      {!has.matrices && matrices_of(s) != matrices_of(none), "m, n, k or panels"},
+      {!has.intensity && s.intensity, "intensity"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))

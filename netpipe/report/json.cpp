@@ -322,6 +322,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //     "energy_figures": [ { device, device_name, simulated, work, counts ("bytes", "operations" or "rest"),
 //       counts_energy, power_w, read_power_w, rate_per_s, each_pj (of one, over idle), half_over_line (what one costs
 //       at half work, over what it does at full work), clock_mhz, clock_lowered, temperature_c, disturbed, error } ],
+//     "rooflines": [ see roofline_json.cpp ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],
@@ -352,6 +353,7 @@ void report_json(std::ostream& out, const TraceResults& of) {
   json["drift"] = drift_json(of.drifts);
   json["busy_sibling"] = json_of(of.sibling);
   json["energy_figures"] = array_of(of.energies, energy_json);
+  json["rooflines"] = array_of(of.rooflines, [](const Roofline& device) { return json_of(RooflineReport{device}); });
   json["derived"] = devices_json(of.derived);
   json["matrix"] = matrix_json(of.matrix, of.verdict);
   json["partition_studies"] = studies_json(of.partitions);

@@ -18,6 +18,7 @@ Json json_of(const Estimate&);
 Json json_of(const HealthFinding&);  // the same in every document
 Json json_of(const std::vector<Lane>&);
 Json studies_json(std::span<const PartitionStudy>);
+Json json_of(const RooflineReport&);
 Json messages_json(std::span<const StagedMessages>);
 template <class T>
 requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||

@@ -4,7 +4,7 @@ COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "
           "target_offset_bytes",
           # axes
           "bytes", "blocks", "threads", "ilp", "access_bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels",
-          "registers", "shared_bytes",
+          "registers", "shared_bytes", "intensity",
           "bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "nodes", "size", "sub_system",
           "duty_percent", "window_ms"}
 MEASURES = {"value", "low", "high", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "sm_clock_mhz",
@@ -26,8 +26,8 @@ OF_KIND = {
     "probes": (
         "run_uuid host date kind series case_name probe device operation type form space device_uuid device_name "
         "simulated blocks threads ilp access_bytes bytes one_block_per_sm stride offset_bytes ways rung m n k "
-        "panels registers shared_bytes operands lane value low high unit counts time_us time_low_us time_high_us min_us "
-        "max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
+        "panels registers shared_bytes operands intensity lane value low high unit counts time_us time_low_us "
+        "time_high_us min_us max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
         "disturbed_by unusable").split(),
     "jobs": (
         "run_uuid host date kind series case_name device workload order pool gating issue device_uuid "
@@ -53,6 +53,7 @@ OF_KIND = {
 
 # Where the name does not say it; `value`, `low` and `high` have theirs in the column `unit`.
 UNITS = {"bytes": "B", "bytes_in": "B", "bytes_out": "B", "access_bytes": "B", "kernel_bytes": "B", "offset_bytes": "B",
+         "intensity": "1/KiB",
          "source_offset_bytes": "B", "target_offset_bytes": "B", "date": "UTC"}
 SUFFIXES = {"_us": "us", "_ms": "ms", "_percent": "%", "_mhz": "MHz", "_w": "W", "_c": "degC"}
 

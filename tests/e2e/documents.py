@@ -76,6 +76,9 @@ class Sandbox:
             os.symlink(os.path.join(SOURCE, name), os.path.join(at, name))
         with open(os.path.join(at, "jobs.csv"), "w", encoding="utf-8") as file:
             file.write("name,bytes-in,kernel-ms,bytes-out\nfilter,64MiB,0.5,1MiB\nsort,4MiB,8,4MiB\n")
+        with open(os.path.join(at, "kernels.csv"), "w", encoding="utf-8") as file:
+            file.write("ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,k,gpu__time_duration.sum,us,10\n0,k,dram__bytes.sum,Mbyte,9\n"
+                       "0,k,smsp__sass_thread_inst_executed_op_ffma_pred_on.sum,inst,1000\n")
 
     def path(self, name):
         return os.path.join(self.at, name)
@@ -127,7 +130,7 @@ def as_simulated(words):
     return [re.sub(r"^cuda(:\d)?$", gpu, word) for word in words]
 
 
-KEPT_FOR = {"predict": "h200_streams.h5", "derive": "h200_probes.h5"}
+KEPT_FOR = {"predict": "h200_streams.h5", "roofline": "h200_probes.h5", "derive": "h200_probes.h5"}
 
 
 def npgpu(sandbox, words, where, incomplete=INCOMPLETE):

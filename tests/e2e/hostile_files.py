@@ -32,7 +32,7 @@ def inputs(at):
     pipe, jobs = os.path.join(at, "pipe"), ["predict", JOBS, "--jobs"]
     os.mkfifo(pipe)
     takes = {"--config": ["report", TRACE, "--config"], "--reference": ["check", "--trace", TRACE, "--reference"],
-             "--jobs": jobs, "fleet --reference": ["fleet", TRACE, "--reference"]}
+             "--jobs": jobs, "--profile": ["roofline", TRACE, "--profile"], "fleet --reference": ["fleet", TRACE, "--reference"]}
     large = os.path.join(at, "large")
     with open(large, "wb") as file:
         file.write(b"{")

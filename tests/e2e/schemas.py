@@ -26,6 +26,8 @@ OTHERS = {
     "overview": ["report T/h200_run_f.h5 --overview", "report T/h100_quick_b.h5 --overview", "report T/h200_jobs.h5 --overview"],
     "report": ["report T/h100_quick_b.h5", "transfer --device sim:h200 --sizes 1KiB", "calls --device sim:h200 --rounds 1 --call launch"],
     "parameters": ["derive T/h200_run_d.h5", "derive T/h200_rounds.h5"],
+    "roofline": ["probe roofline,bandwidth,tensor --device sim:h200 --rounds 2 --output other.h5 --quiet",
+                 "roofline other.h5 --counts mine=2TFLOP,80GB,40ms,tensor-fp16", "roofline T/h200_run_d.h5"],
     "prediction": [f"predict T/h200_run_d.h5 {make.JOB}", f"predict T/h200_blind_costs_2.h5 {make.JOB}"],
     "compare": ["compare T/h200_run_d.h5 T/h200_run_e.h5", "compare T/h200_run_a.h5 T/h100_quick_a.h5 --other-hardware"],
     "fleet": ["fleet T/h200_run_c.h5 T/h200_run_d.h5", "fleet T/h200_run_a.h5 T/h200_run_b.h5 T/h200_run_c.h5 T/h200_run_f.h5 T/h200_rounds.h5"],
@@ -55,7 +57,7 @@ with folder() as where:
 
 for name, lines in OTHERS.items():
     validator = jsonschema.Draft202012Validator(stored[name])
-    for line, document in zip([one for one in lines if not one.startswith("merge")], make.documents(PROGRAM, lines)):
+    for line, document in zip([one for one in lines if not make.is_input(one)], make.documents(PROGRAM, lines)):
         faults = [f"{'/'.join(map(str, e.absolute_path))}: {e.message[:160]}" for e in validator.iter_errors(document)]
         check(not faults, f"npgpu {line}: {faults[:3]}")
         for change in ("lacks", "more", "type"):

@@ -213,6 +213,24 @@ std::vector<Arguments> job_lists(Random& random) {
   return {one};
 }
 
+std::vector<Arguments> profiles(Random& random) {
+  const std::string wide =
+      "==PROF== Connected\n\"ID\",\"Kernel "
+      "Name\",\"gpu__time_duration.sum\",\"dram__bytes.sum\",\"lts__t_bytes.sum\",\"smsp__sass_thread_inst_executed_op_"
+      "ffma_pred_on.sum\"\n\"\",\"\",\"us\",\"Mbyte\",\"byte\",\"inst\"\n\"0\",\"a(float*, "
+      "int)\",\"1,000.5\",\"3\",\"7\",\"12\"\n\"1\",\"b\",\"2\",\"0\",\"n/a\",\"1e9\"\n";
+  const std::string narrow =
+      "ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,k,gpu__time_duration.sum,ns,7\n0,k,dram__bytes_read.sum,"
+      "Gbyte,0.5\n0,k,sm__ops_path_tensor_src_bf16_dst_fp32.sum,,9\n";
+  write("kernels.csv", damaged_lines(one_in(random, 2) ? wide : narrow, random));
+  static const std::vector<std::string> counts{"a=1T,2GB,3ms", "=1,1,1",         "a=1e999,1,1",
+                                               "a=,,",         "b=0,0,1us,fp64", "c=1,2,3,4,5"};
+  Arguments one{"roofline", "check.h5", "--profile", "kernels.csv", "--counts", one_of(random, counts)};
+  if (one_in(random, 2)) one.resize(4);
+  if (one_in(random, 2)) one.emplace_back("--json");
+  return {one};
+}
+
 std::vector<Arguments> settings(Random& random) {
   static const std::string ini =
       "# settings\ndevice = sim:h200\nsizes=8,64KiB\nend = 1MiB\nquiet=true\nseed=7\nrounds = 2\n[transfer]\ntrials=3\n"
@@ -369,6 +387,7 @@ const std::vector<Kind>& kinds() {
       {"references", "references of check: check --json, nvbandwidth, nccl-tests", make_references, references},
       {"baselines", "baselines of fleet", make_references, baselines},
       {"job-lists", "lists of jobs for predict", make_traces, job_lists},
+      {"profiles", "profiles of kernels for roofline", make_traces, profiles},
       {"settings", "INI files", make_traces, settings},
       {"command-lines", "options and words in any order", make_traces, command_lines},
       {"environment", "NPGPU_* and other variables", make_traces, environments},

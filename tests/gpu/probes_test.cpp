@@ -77,6 +77,17 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
       }
     return all;
   }
+  if (c.probe == "roofline") {  // every intensity, by one warp, by some blocks, and by more than a device holds at once
+    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
+      const std::uint32_t most = shape.blocks;
+      for (const auto& [blocks, threads, bytes] :
+           {std::tuple{1u, 32u, 96 * KiB}, {3u, 256u, 4 * MiB}, {4 * most + 1, 96u, MiB}}) {
+        std::tie(shape.blocks, shape.threads, shape.bytes) = std::tuple(blocks, threads, bytes);
+        all.push_back(shape);
+      }
+    }
+    return all;
+  }
   if (description_of(c).axes.has_pattern()) {  // every pattern, by one block and by some
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       if (shape.bytes > 8 * MiB) continue;
@@ -270,6 +281,26 @@ TEST_CASE("a gate that times out makes the run void, and the next go without one
   CHECK(bench.timed_out());
   CHECK(bench.time_launches(1, slow).device_us > 1e6);
   CHECK_FALSE(bench.timed_out());
+}
+
+// By cycles, where operations bound a kernel: the work that is counted is done.
+TEST_CASE("twice the operations on a byte are twice the cycles") {
+  const Probe& roofline = find_probe("roofline", "cuda:0");
+  for (const ProbeCase& c : roofline.cases("cuda:0")) {
+    const std::string what = title(c);
+    CAPTURE(what);
+    const auto shapes = roofline.shapes(c);
+    const auto runner = open(roofline, c, shapes.front().bytes);
+    const auto cycles = [&](const Shape& shape) {
+      runner->prepare({c, shape});
+      double least = run(*runner, 4).cycles;
+      for (int i = 0; i < 4; ++i) least = std::min(least, run(*runner, 4).cycles);
+      return least;
+    };
+    const double ratio = cycles(shapes.back()) / cycles(shapes[shapes.size() - 2]);
+    CHECK(ratio > 1.7);
+    CHECK(ratio < 2.3);
+  }
 }
 
 TEST_CASE("what cannot be is refused, in words") {

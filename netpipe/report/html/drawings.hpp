@@ -7,6 +7,7 @@
 
 #include "netpipe/report/document.hpp"
 #include "npgpu/matrix_verdict.hpp"
+#include "npgpu/roofline.hpp"
 #include "npgpu/shared.hpp"
 
 namespace npgpu::html {
@@ -24,6 +25,8 @@ std::string copy_charts(const DeviceOverview&, const std::string& prefix);
 // Latency over the working set, with the sizes of caches that follow from it.
 std::string ladder_chart(const Trace&, const DeviceOverview&, const std::string& prefix);
 std::string stream_chart(const DeviceOverview&, const std::string& prefix);
+// Roofs, and the points between them; a hollow one is below its roof. Empty where there is none.
+std::string roofline_chart(const Roofline&, const std::string& prefix);
 // Clock, power and temperature over the run.
 std::string strip_charts(const DeviceOverview&, const std::string& prefix);
 // The four corners of each probe, and what part of its limit it reaches.

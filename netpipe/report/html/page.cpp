@@ -102,6 +102,13 @@ void add_device(Document& doc, const TraceResults& of, const DeviceOverview& dev
   part("MEMORY", "Memory", html::ladder_chart(of.trace, device, prefix));
   part("COMPUTE", "Computing power", "",
        html::scrolling(html::corner_table(of.trace, device), "Corners of " + device.id));
+  for (const Roofline& one : of.rooflines) {
+    if (one.device != device.id || one.device_uuid != device.uuid || one.points.empty()) continue;
+    doc.heading("Roofline");
+    doc.draw(html::roofline_chart(one, prefix));
+    doc.add(Document::Rows{roof_table(one), {}, "Roofs of " + device.id});
+    doc.add(Document::Rows{roofline_table(one), {}, "Points between the roofs of " + device.id});
+  }
   if (!device.energy.empty()) {
     doc.heading("Energy");
     doc.add(Document::Rows{energy_table(of.energies, device.id), {}, "Energy of " + device.id});

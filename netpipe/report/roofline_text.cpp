@@ -1,0 +1,155 @@
+// A roofline: the roofs with their ridges, the points between them, and kernels of the user's own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "netpipe/report/series_text.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr double least_gain = 1.05;
+
+std::string roof_rate_text(const Estimate& rate) {
+  return figure_text(rate.value, rate.unit == "B/s"      ? FigureUnit::bytes_per_s
+                                 : rate.unit == "FLOP/s" ? FigureUnit::flop_per_s
+                                                         : FigureUnit::operations_per_s);
+}
+
+std::string intensity_digits(double intensity) {
+  return std::isinf(intensity) ? "no bytes" : digits_text(intensity, 4, 4);
+}
+
+Table kernel_table(const std::vector<PlacedKernel>& kernels) {
+  Table table({left("kernel"), right("launches", 3), decimal("FLOP/B"), right("rate", 1), right("time", 1),
+               left("bound by"), decimal("% of it"), right("least time", 2), left("also uses", 4)});
+  for (const PlacedKernel& p : kernels) {
+    std::string others;
+    for (std::size_t i = 1; i < p.uses.size(); ++i)
+      others +=
+          fmt::format("{}{} {} %", others.empty() ? "" : ", ", p.uses[i].roof, percent_text(100 * p.uses[i].share));
+    table.row({p.kernel.name, std::to_string(p.kernel.launches), intensity_digits(p.intensity),
+               figure_text(p.rate, FigureUnit::flop_per_s), short_time_text(microseconds(p.kernel.time)),
+               p.bound.empty() ? "-" : p.bound, percent_text(100 * p.share), short_time_text(p.least_us), others});
+  }
+  return table;
+}
+
+// What could be gained, in a sentence.
+std::string gain_text(const PlacedKernel& p) {
+  if (p.bound.empty()) return fmt::format("{}: no roof that it is held against is in the trace", p.kernel.name);
+  if (p.is_beyond())
+    return fmt::format(
+        "{}: {:.0f} % of the roof of {}: its counts or its time are not those of this device, or a cache "
+        "answered",
+        p.kernel.name, 100 * p.share, p.bound);
+  const double gain = 1 / p.share;
+  if (gain < least_gain)
+    return fmt::format("{}: {} is at its roof: less work there is the way on", p.kernel.name, p.bound);
+  return fmt::format("{}: {} bounds it, and it would be up to {:.1f} times as fast at that roof", p.kernel.name,
+                     p.bound, gain);
+}
+
+void add_kernels(Document& doc, const std::vector<PlacedKernel>& kernels) {
+  if (kernels.empty()) return;
+  doc.gap();
+  doc.table(kernel_table(kernels));
+  doc.note(
+      "% of it: of the kernel's time, what this work takes at that roof; least time: no kernel with this work is "
+      "faster here");
+  constexpr std::size_t most = 20;
+  for (std::size_t i = 0; i < std::min(kernels.size(), most); ++i) doc.note(gain_text(kernels[i]));
+  std::set<std::string> unknown;
+  for (const PlacedKernel& p : kernels) unknown.insert(p.unknown.begin(), p.unknown.end());
+  for (const std::string& roof : unknown)
+    doc.note(fmt::format("the trace has no roof of {}: that work is left out", roof), true);
+  doc.left_out();
+}
+
+void add_points(Document& doc, const Roofline& device) {
+  if (device.points.empty()) return;
+  doc.gap();
+  doc.table(roofline_table(device));
+  doc.note("% of roof: of the lower one of memory and arithmetic at this intensity; memory %, computing %: of each");
+  std::size_t reached = 0, judged = 0;
+  for (const RooflinePoint& p : device.points) {
+    reached += p.verdict == RoofVerdict::reaches;
+    judged += p.verdict != RoofVerdict::no_roof;
+  }
+  if (judged) doc.note(fmt::format("{} of {} reach their roof within 3 %", reached, counted(judged, "point")));
+  for (const RooflinePoint& p : device.points) {
+    if (p.verdict == RoofVerdict::reaches || p.doubts.empty()) continue;
+    doc.note(fmt::format("{} {} at {} FLOP/B: {}", name(p.question.operation), name(p.question.type),
+                         intensity_digits(p.intensity), fmt::join(p.doubts, "; ")));
+  }
+  doc.left_out();
+}
+
+// Their doubts matter.
+std::set<std::string> roofs_held_against(const RooflineReport& of) {
+  std::set<std::string> all{"memory"};
+  for (const RooflinePoint& p : of.roofline.points) all.insert(p.arithmetic);
+  for (const PlacedKernel& p : of.kernels)
+    for (const PlacedKernel::Use& use : p.uses) all.insert(use.roof);
+  return all;
+}
+
+}  // namespace
+
+Table roof_table(const Roofline& device) {
+  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
+               right("95 % interval", 2), left("shape", 4)});
+  for (const Roof& roof : device.roofs) {
+    const auto ridge = std::ranges::find(device.ridges, roof.name, &Ridge::arithmetic);
+    const bool has = ridge != device.ridges.end();
+    table.row({roof.name, roof_rate_text(roof.rate), interval_text(roof.rate), digits_text(roof.clock_mhz),
+               has ? digits_text(ridge->intensity.value) : "-", has ? range_text(ridge->intensity) : "-", roof.at});
+  }
+  return table;
+}
+
+Table roofline_table(const Roofline& device) {
+  Table table({left("kernel"), decimal("FLOP/B"), right("rate"), right("95 % interval", 2), left("bound by"),
+               decimal("% of roof"), decimal("memory %", 1), decimal("computing %", 1), decimal("MHz", 3),
+               left("verdict")});
+  for (const RooflinePoint& p : device.points)
+    table.row({fmt::format("{} {}", name(p.question.operation), name(p.question.type)), intensity_digits(p.intensity),
+               figure_text(p.rate.value, FigureUnit::flop_per_s), interval_text(p.rate),
+               p.bound.empty() ? "-" : p.bound, percent_text(100 * p.share.value), percent_text(100 * p.memory),
+               percent_text(100 * p.computing), digits_text(p.clock_mhz),
+               p.verdict == RoofVerdict::no_roof ? "-" : std::string(name(p.verdict))});
+  return table;
+}
+
+Document roofline_document(const RooflineReport& of) {
+  Document doc;
+  const Roofline& device = of.roofline;
+  doc.title("roofline of " + device_text(device.device, device.device_name), device.simulated);
+  if (!device.roofs.empty()) {
+    doc.table(roof_table(device));
+    doc.note("ridge: from so many operations a byte of memory on, arithmetic bounds and not memory");
+    doc.left_out();
+  }
+  const auto held_against = roofs_held_against(of);
+  for (const Roof& roof : device.roofs)
+    if (held_against.contains(roof.name))
+      for (const std::string& doubt : roof.doubts) doc.note(fmt::format("{}: {}", roof.name, doubt));
+  add_points(doc, device);
+  add_kernels(doc, of.kernels);
+  for (const std::string& why : device.missing) doc.note("missing: " + why);
+  return doc;
+}
+
+void roofline_text(std::ostream& out, std::span<const RooflineReport> all, const TextStyle& style) {
+  Document doc;
+  for (const RooflineReport& one : all) {
+    if (&one != all.data()) doc.gap();
+    doc.add(roofline_document(one));
+  }
+  out << to_text(doc, style);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,106 @@
+"""A roofline: the roofs of memory and arithmetic with their intervals, and measured kernels between them.
+
+Also of what 'npgpu roofline TRACE --json' wrote, with kernels of the user's own. A hollow point is below its roof."""
+import math
+
+from npgpu import program
+from npgpu.plots import figure, loader
+from npgpu.plots.figure import GREY, plt
+
+COMMAND = "npgpu roofline TRACE --json"
+
+
+def options():
+    parser = figure.options(__doc__, "roofline.png", "probes")
+    parser.add_argument("--device", help="of several devices this one (default: the first)")
+    return parser
+
+
+def devices_of(path):
+    content = program.run("roofline", path, "--json") if loader.is_trace(path) else None
+    name, document = loader.read_json(path, COMMAND, content)
+    loader.check_document(name, document, "npgpu-roofline", 1, COMMAND)
+    return document["devices"]
+
+
+def chosen_of(path, device):
+    known = devices_of(path)
+    found = [d for d in known if device in (None, d["device"]) and any(r["name"] == "memory" for r in d["roofs"])
+             and (d["points"] or d["kernels"])]
+    if not found:
+        what = f"no roofline of {device}" if device else "no points between roofs and no kernels"
+        raise loader.BadTrace(f"{path}: holds {what} (npgpu probe roofline measures them)")
+    return found[0]
+
+
+def bounds(estimate):
+    """Low and high; the value where there is no interval."""
+    return [estimate[k] if estimate[k] is not None else estimate["value"] for k in ("low", "high")]
+
+
+def shown_roofs(device):
+    """Arithmetic that a point or a kernel is held against; all where there are neither."""
+    named = {p["arithmetic"] for p in device["points"]} | {u["roof"] for k in device["kernels"] for u in k["uses"]}
+    return [r for r in device["roofs"] if r["kind"] == "arithmetic" and r["name"] in named]
+
+
+def span(values):
+    positive = [v for v in values if v and math.isfinite(v) and v > 0]
+    return min(positive) / 1.6, max(positive) * 1.6
+
+
+def draw_roofs(axes, device, roofs, from_, to):
+    memory = next(r for r in device["roofs"] if r["name"] == "memory")
+    slope, top = memory["rate_per_s"], max((r["rate_per_s"]["value"] for r in roofs), default=None)
+    end = to if top is None else min(to, top / slope["value"])
+    low, high = bounds(slope)
+    axes.fill_between([from_, end], [from_ * low, end * low], [from_ * high, end * high], color=GREY, alpha=0.3, linewidth=0)
+    axes.plot([from_, end], [from_ * slope["value"], end * slope["value"]], color="black")
+    axes.annotate(f"{memory['name']} {figure.digits(slope['value'] / 1e12)} TB/s", (from_, from_ * slope["value"]), xytext=(6, 12),
+                  textcoords="offset points", rotation=30, rotation_mode="anchor", fontsize=8)
+    for roof, color in zip(roofs, figure.COLORS):
+        rate = roof["rate_per_s"]
+        ridge = rate["value"] / slope["value"]
+        axes.fill_between([ridge, to], *[[b, b] for b in bounds(rate)], color=color, alpha=0.3, linewidth=0)
+        axes.plot([ridge, to], [rate["value"]] * 2, color=color)
+        axes.plot([ridge, ridge], [axes.get_ylim()[0], rate["value"]], color=color, linewidth=0.7, linestyle=(0, (4, 2)))
+        axes.annotate(f"{roof['name']} {figure.digits(rate['value'] / 1e12)} TFLOP/s, ridge {figure.digits(ridge)}",
+                      (to, rate["value"]), xytext=(-4, 4), textcoords="offset points", ha="right", fontsize=8, color=color)
+
+
+@figure.drawn
+def draw(trace, case=None, device=None):
+    """Operations a second over operations for each byte of memory."""
+    first = loader.first(trace)
+    one = chosen_of(first, device)
+    roofs = shown_roofs(one)
+    color_of = {r["name"]: color for r, color in zip(roofs, figure.COLORS)}
+    # A kernel that moves no byte has no place.
+    kernels = [k for k in one["kernels"] if k["intensity"] and k["operations_per_s"]]
+    rates = [p["rate_per_s"]["value"] for p in one["points"]] + [k["operations_per_s"] for k in kernels]
+    picture, axes = plt.subplots(figsize=(6.6, 4.4))
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    from_, to = span([p["intensity"] for p in one["points"]] + [k["intensity"] for k in kernels])
+    axes.set_xlim(from_, to)
+    axes.set_ylim(*span(rates + [r["rate_per_s"]["value"] for r in roofs]))
+    draw_roofs(axes, one, roofs, from_, to)
+    for name in dict.fromkeys(p["arithmetic"] for p in one["points"]):
+        for p in (p for p in one["points"] if p["arithmetic"] == name):
+            rate, (low, high) = p["rate_per_s"]["value"], bounds(p["rate_per_s"])
+            color = color_of.get(name, GREY)
+            hollow = p["verdict"] in ("below", "undecided")
+            axes.errorbar(p["intensity"], rate, [[max(0, rate - low)], [max(0, high - rate)]], fmt=figure.MARKERS[0], color=color,
+                          markersize=4.5, markerfacecolor="white" if hollow else color, capsize=2, linewidth=1)
+    for marker, kernel in zip(figure.MARKERS[1:] * len(kernels), kernels):
+        axes.plot(kernel["intensity"], kernel["operations_per_s"], marker, color="black", markersize=6)
+        axes.annotate(kernel["name"], (kernel["intensity"], kernel["operations_per_s"]), xytext=(6, -3), textcoords="offset points",
+                      fontsize=8)
+    axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}"))
+    axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
+    axes.set_xlabel("FLOP for each byte of memory")
+    axes.set_ylabel("TFLOP/s")
+    figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline",
+                    "bands: 95 % intervals; hollow: below its roof by more than 3 %")
+    picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
+    return picture

@@ -1,0 +1,37 @@
+// What probe roofline asks. GPUs and simulated devices share it; a host has its own shapes.
+//
+// A thread reads 64 bytes in a step, as four accesses of 16, and multiplies and adds with what it read. A step's
+// operations are counted by the shape's `intensity`: operations for each KiB, of which a step is a sixteenth. Where
+// there are fewer multiply-adds than elements, each takes one element, and the words of the others are added up as
+// integers, so that all are read. Where there are more, each element takes as many.
+#pragma once
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu::roofline {
+
+constexpr std::uint32_t access_bytes = 16, accesses = 4, step_bytes = accesses * access_bytes;
+constexpr std::uint32_t warp = 32, max_threads = 256, blocks_of_unit = 4;
+// Of every thread in a repeat. A trial is one repeat at least: with 256 operations a byte some milliseconds, of which a
+// warp that takes one turn more than others is 1 %.
+constexpr std::uint32_t steps_of_repeat = 64;
+
+// fp32 and fp64 by multiply-adds of each lane, fp16 by products of tensor cores (m16n8k16) that accumulate in fp32.
+std::vector<ProbeCase> cases(const std::string& device);
+
+// From 1/16 operations a byte, or 2 of tensor cores, to 256 and 1024, in powers of two.
+std::vector<std::uint32_t> intensities(const ProbeCase&);
+// One for each intensity: on all units, in memory far beyond the caches.
+std::vector<Shape> shapes(const ProbeCase&, const Layout&);
+std::optional<std::string> refuses(const ProbeCase&, const Shape&);
+
+// Of a thread (fp32, fp64) multiply-adds; of a warp (fp16) products.
+std::uint32_t operations_of_step(const ProbeCase&, const Shape&);
+double bytes_of_repeat(const Shape&);  // that all threads read
+double work(const Shape&);             // operations of all threads in one repeat, two a multiply-add
+
+// Memory is read in regions, each by one warp at a time. So many steps of a warp are in one: few where a step takes
+// long, so that all warps end together.
+std::uint32_t steps_of_region(const Shape&);
+
+}  // namespace npgpu::roofline

@@ -1,0 +1,143 @@
+"""npgpu roofline on simulated devices, whose ridge is their spec's: screen, JSON, kernels by counts and by profile, what is
+refused, the page, the picture, and characterize --with roofline."""
+import json
+import os
+import subprocess
+import sys
+
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+
+sys.path.insert(0, os.path.join(SOURCE, "plots"))
+os.environ["NPGPU"] = PROGRAM
+check = Checks()
+with open(os.path.join(SOURCE, "data", "devices", "h200.json"), encoding="utf-8") as file:
+    SPEC = json.load(file)
+CORES = SPEC["hardware"]["sms"] * SPEC["hardware"]["shader_clock_mhz"] * 1e6
+READ = 2 * SPEC["links"]["d2d"]["rate_gb_s"] * 1e9 * SPEC["hardware"]["memory_read_share"]
+FMA = 2 * SPEC["hardware"]["lanes"] * CORES
+MMA = 2 * SPEC["hardware"]["tensor_fp16"] * SPEC["hardware"]["mma_share"] * CORES
+PROFILE = '''==PROF== Connected to process 7
+"ID","Kernel Name","gpu__time_duration.sum","dram__bytes.sum","lts__t_bytes.sum","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+"","","us","Gbyte","Gbyte","inst"
+"0","stencil(float*)","1,000","4.0","5","1,000,000,000"
+"1","gemm","2,000","0.5","2","60,000,000,000"
+"2","stencil(float*)","1,000","4.0","5","1,000,000,000"
+'''
+
+
+def near(value, truth, share=0.01):
+    return abs(value / truth - 1) < share
+
+
+def rooflines(path, *words):
+    return json.loads(run("roofline", path, "--json", *words).out)["devices"]
+
+
+with folder() as where:
+    def at(name):
+        return os.path.join(where, name)
+
+    # Every point is where the spec puts it: the lower of two rates, and the ridge is their quotient.
+    one = run("probe", "roofline,bandwidth,compute,tensor,onchip", "--device", "sim:h200", "--output", at("all.h5"), "--quiet")
+    check(one.code == 0, f"probe: {one.err}")
+    device = rooflines(at("all.h5"))[0]
+    roofs = {r["name"]: r for r in device["roofs"]}
+    check(near(roofs["memory"]["rate_per_s"]["value"], READ) and near(roofs["fp32"]["rate_per_s"]["value"], FMA), f"{roofs}")
+    check([r["name"] for r in device["roofs"]][:3] == ["memory", "L2", "shared"], "memories, the slowest first")
+    ridges = {r["arithmetic"]: r["intensity"] for r in device["ridges"]}
+    for name, truth in (("fp32", FMA / READ), ("tensor fp16 mma", MMA / READ)):
+        ridge = ridges[name]
+        check(near(ridge["value"], truth) and ridge["low"] < truth * 1.005 and ridge["high"] > truth * 0.995, f"{name}: {ridge}, {truth}")
+    for point in device["points"]:
+        top = FMA if point["type"] == "fp32" else MMA
+        truth = min(top, point["intensity"] * READ)
+        check(near(point["rate_per_s"]["value"], truth), f"{point['type']} {point['intensity']}: {point['rate_per_s']}, {truth}")
+        check(point["verdict"] == "reaches", f"{point}")
+        check((point["bound"] == "memory") == (point["intensity"] * READ < top), f"{point}")
+    fp32 = sorted(p["intensity"] for p in device["points"] if p["type"] == "fp32")
+    check(fp32 == [2.0 ** k for k in range(-4, 9)], f"{fp32}")
+    check(len(device["points"]) == 23 and not device["missing"], f"{device['missing']}")
+
+    screen = run("roofline", at("all.h5")).out
+    check("SIMULATED roofline of sim:h200" in screen and "23 of 23 points reach their roof" in screen, screen)
+    report = run("report", at("all.h5"), "--all").out
+    check("SIMULATED roofline of sim:h200" in report, "report --all has it")
+    check(len(json.loads(run("report", at("all.h5"), "--json").out)["rooflines"][0]["points"]) == 23, "and its JSON")
+    page = at("page.html")
+    check(run("report", at("all.h5"), "--html", page).code == 0, "the page")
+    with open(page, encoding="utf-8") as file:
+        html = file.read()
+    check("Roofline of sim:h200" in html and "ridge at" in html, "the page has the figure")
+
+    # Kernels of the user's own. 80 GB take 17.4 ms at 4607 GB/s.
+    with open(at("kernels.csv"), "w", encoding="utf-8") as file:
+        file.write(PROFILE)
+    own = rooflines(at("all.h5"), "--counts", "mine=2TFLOP,80GB,40ms", "--counts", "thin=8e9,80GB,20ms,fp32", "--profile",
+                    at("kernels.csv"))[0]["kernels"]
+    kernels = {k["name"]: k for k in own}
+    check([k["name"] for k in own] == ["mine", "thin", "stencil(float*)", "gemm"], f"{list(kernels)}")
+    check(kernels["mine"]["bound"] == "fp32" and near(kernels["mine"]["share"], 2e12 / FMA / 0.04), f"{kernels['mine']}")
+    check(kernels["thin"]["bound"] == "memory" and near(kernels["thin"]["share"], 80e9 / READ / 0.02), f"{kernels['thin']}")
+    stencil = kernels["stencil(float*)"]
+    check(stencil["launches"] == 2 and near(stencil["intensity"], 0.5, 1e-9) and stencil["bound"] == "memory", f"{stencil}")
+    check({u["roof"] for u in stencil["uses"]} == {"memory", "L2", "fp32"}, f"{stencil}")
+    said = run("roofline", at("all.h5"), "--profile", at("kernels.csv")).out
+    check("memory bounds it" in said and "times as fast" in said, said)
+    beyond = run("roofline", at("all.h5"), "--counts", "wrong=2TFLOP,80GB,1ms").out
+    check("not those of this device" in beyond, beyond)
+    unknown = run("roofline", at("all.h5"), "--counts", "half=2TFLOP,80GB,40ms,fp16").out
+    check("no roof of fp16" in unknown, unknown)
+
+    # A kernel's name is text of others.
+    with open(at("odd.csv"), "w", encoding="utf-8") as file:
+        file.write(PROFILE.replace("gemm", "\x1b[31mred\u202e|`x`"))
+    odd = run("roofline", at("all.h5"), "--profile", at("odd.csv")).out
+    check("\x1b" not in odd and "\u202e" not in odd and "red" in odd, repr(odd[-400:]))
+
+    # What cannot be is said in a sentence.
+    for words, text in ((("--counts", "mine"), "write NAME=FLOP,BYTES,TIME"), (("--counts", "a=1,2"), "is no kernel"),
+                        (("--counts", "a=1TFLIP,2GB,1ms"), "no number of operations"), (("--counts", "a=-1,2GB,1ms"), "no number of operations"),
+                        (("--counts", "a=1T,2GB,1ms,fp128"), "none of fp32"), (("--counts", "a=0,0,1ms"), "moves no byte"),
+                        (("--counts", "a=1T,2GB,0"), "too small"), (("--profile", at("none.csv")), "none.csv"),
+                        (("--profile", at("all.h5")), "Kernel Name"), (("--device", "cuda:7"), "no roof of 'cuda:7'")):
+        refused = run("roofline", at("all.h5"), *words)
+        check(refused.code == 2 and text in refused.err and refused.err.count("\n") == 1, f"{words}: {refused.code} {refused.err}")
+    run("transfer", "--device", "sim:h200", "--sizes", "8", "--output", at("copies.h5"), "--quiet")
+    none = run("roofline", at("copies.h5"))
+    check(none.code == 2 and "holds no roof" in none.err, none.err)
+
+    # Points without roofs say what is missing.
+    run("probe", "roofline", "--device", "sim:h200", "--type", "fp32", "--output", at("alone.h5"), "--quiet")
+    alone = rooflines(at("alone.h5"))[0]
+    check(len(alone["missing"]) == 2 and alone["points"][0]["verdict"] == "no-roof", f"{alone['missing']}")
+    odd = run("probe", "roofline", "--device", "sim:h200", "--shape", "blocks=528,threads=256,ilp=4,access=16,bytes=1GiB,intensity=96")
+    check("powers of two" in odd.out + odd.err, odd.err)
+    axes = run("probe", "compute", "--device", "sim:h200", "--shape", "blocks=1,threads=32,intensity=64")
+    check("probe compute has no intensity" in axes.out + axes.err, axes.err)
+
+    # Tables and the picture.
+    import npgpu
+    table = npgpu.load(at("all.h5")).probes
+    check(set(table[table["probe"] == "roofline"]["intensity"]) == {2 ** k for k in range(6, 21)}, "the column")
+    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "roofline", at("all.h5"), "-o", at("roofline.svg")],
+                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "NPGPU": PROGRAM},
+                           capture_output=True, text=True, check=False)
+    check(drawn.returncode == 0, drawn.stderr)
+    with open(at("own.json"), "w", encoding="utf-8") as file:
+        file.write(run("roofline", at("all.h5"), "--json", "--counts", "mine=2TFLOP,80GB,40ms").out)
+    named = subprocess.run([sys.executable, "-m", "npgpu.plots", "roofline", at("own.json"), "-o", at("own.svg")],
+                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "NPGPU": PROGRAM},
+                           capture_output=True, text=True, check=False)
+    with open(at("own.svg"), encoding="utf-8") as file:
+        picture = file.read()
+    check(named.returncode == 0 and "mine" in picture and "SIMULATED" in picture, named.stderr)
+
+    # With characterize: the roofs of a quick run are enough.
+    run("characterize", "--quick", "--with", "roofline", "--device", "sim:h200", "--output", at("node.h5"), "--quiet")
+    quick = rooflines(at("node.h5"))[0]
+    check(len(quick["points"]) == 23 and not quick["missing"], f"{quick['missing']}")
+    check(all(p["verdict"] == "reaches" for p in quick["points"]), f"{[p for p in quick['points'] if p['verdict'] != 'reaches'][:2]}")
+    refused = run("characterize", "--with", "energy,sound", "--device", "sim:h200", "--dry-run")
+    check(refused.code == 2 and "neither energy nor roofline" in refused.err, refused.err)
+
+check.finish()

@@ -1,0 +1,155 @@
+// What probe roofline's memory holds and what operations must leave: against every step done one by one. And simulated
+// devices, whose ridge is known.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "npgpu/runner.hpp"
+#include "npgpu/schedule.hpp"
+#include "probes/roofline/shapes.hpp"
+#include "probes/roofline/words.hpp"
+
+namespace roofline_words_test {
+
+using namespace npgpu;
+
+namespace {
+
+ProbeCase on(const std::string& device, DataType type = DataType::fp32) {
+  for (const ProbeCase& c : roofline::cases(device))
+    if (c.type == type) return c;
+  return {};
+}
+
+// All chains of one warp, which reads so many steps from the first on, as the kernel has them.
+template <class T> std::int64_t done_one_by_one(std::uint32_t operations, std::uint32_t steps) {
+  constexpr std::uint32_t elements = roofline::step_bytes / sizeof(T), of_access = elements / roofline::accesses;
+  std::int64_t all = 0;
+  for (std::uint32_t lane = 0; lane < roofline::warp; ++lane) {
+    T x[roofline::chains];
+    for (std::uint32_t i = 0; i < roofline::chains; ++i) x[i] = static_cast<T>(roofline::first(lane, i));
+    for (std::uint32_t step = 0; step < steps; ++step)
+      for (std::uint32_t e = 0; e < std::min(elements, operations); ++e) {
+        const std::uint64_t row = step * roofline::accesses + e / of_access;
+        const auto v = static_cast<T>(roofline::sign((row * roofline::warp + lane) * of_access + e % of_access));
+        T& own = x[e % roofline::chains];
+        if (operations <= elements) own = std::fma(v, T{1}, own);
+        else
+          for (std::uint32_t i = 0; i < operations / elements; ++i) own = std::fma(own, v, v);
+      }
+    for (std::uint32_t i = 0; i < roofline::chains; ++i)
+      all += roofline::weight(i) * (static_cast<std::int64_t>(x[i]) - roofline::first(lane, i));
+  }
+  return all;
+}
+
+template <class T> std::int64_t by_terms(std::uint32_t operations, std::uint32_t steps) {
+  constexpr std::uint32_t elements = roofline::step_bytes / sizeof(T), words = sizeof(T) / 4;
+  std::int64_t all = 0;
+  for (std::uint64_t word = 0; word < std::uint64_t{steps} * roofline::warp * roofline::step_bytes / 4; word += words) {
+    const roofline::Place at = roofline::place_of(word);
+    const std::uint32_t e = (at.access * 4 + at.word) / words;
+    if (e < operations) all += roofline::term(e, elements, operations, roofline::sign(word / words));
+  }
+  return all;
+}
+
+// One warp's tiles of A times B, element by element.
+std::int64_t products_one_by_one(std::uint32_t products) {
+  std::int64_t all = 0;
+  for (std::uint32_t tile = 0; tile < std::min(products, roofline::tiles); ++tile)
+    for (std::uint32_t row = 0; row < 16; ++row)
+      for (std::uint32_t column = 0; column < roofline::columns; ++column)
+        for (std::uint32_t k = 0; k < roofline::depth; ++k) {
+          // Where a lane has this element (PTX ISA, mma.m16n8k16): rows lane / 4 and + 8 in words 0 and 1, columns from
+          // 8 on in words 2 and 3.
+          const std::uint32_t lane = row % 8 * 4 + k % 8 / 2, word = row / 8 + 2 * (k / 8);
+          const std::uint64_t half = 2 * ((tile * std::uint64_t{32} + lane) * 4 + word) + k % 2;
+          const int a = roofline::small(half);
+          const std::uint32_t each = std::max(1u, products / roofline::tiles);
+          for (std::uint32_t i = 0; i < each; ++i)
+            all += roofline::weight(tile) * a * (i % 2 ? roofline::b1(k, column) : roofline::b0(k, column));
+        }
+  return all;
+}
+
+std::int64_t products_by_terms(std::uint32_t products) {
+  std::int64_t all = 0;
+  for (std::uint64_t word = 0; word < roofline::warp * roofline::step_bytes / 4; ++word) {
+    const roofline::Place at = roofline::place_of(word);
+    if (products < roofline::tiles && at.access >= products) continue;
+    for (std::uint32_t h = 0; h < 2; ++h)
+      all += roofline::term_of_tile(at.access, roofline::column_of(at.lane, at.word, h), products,
+                                    roofline::small(2 * word + h));
+  }
+  return all;
+}
+
+double rate(const ProbeCase& c, const Shape& shape) {
+  const ProbeStep step{c, shape};
+  const auto runner = find_probe("roofline", c.device).open({&step, 1});
+  const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = 1000});
+  const auto m = measure<Probes>(*runner, *schedule, step, {}).value();
+  CHECK(m.mismatch == "");
+  double least = INFINITY;
+  for (const ProbeSample& s : m.samples) least = std::min(least, s.device_us / static_cast<double>(s.repeats));
+  return m.visit.work / least * 1e6;
+}
+
+}  // namespace
+
+TEST_CASE("what multiply-adds leave is what the terms of all elements sum to") {
+  for (const std::uint32_t operations : {2u, 4u, 8u, 16u, 32u, 64u, 512u, 8192u}) {
+    CAPTURE(operations);
+    CHECK(done_one_by_one<float>(operations, 5) == by_terms<float>(operations, 5));
+    CHECK(done_one_by_one<double>(operations, 5) == by_terms<double>(operations, 5));
+    CHECK(by_terms<float>(operations, 5) != by_terms<float>(operations, 4));
+  }
+}
+
+TEST_CASE("and of products, that of all elements of A") {
+  for (const std::uint32_t products : {1u, 2u, 4u, 8u, 16u, 512u}) {
+    CAPTURE(products);
+    CHECK(products_one_by_one(products) == products_by_terms(products));
+    CHECK(products_by_terms(products) != 0);
+  }
+}
+
+TEST_CASE("shapes have the operations that they are called by") {
+  for (const ProbeCase& c : roofline::cases("cuda:0")) {
+    const Layout h100{.units = 132, .lanes = 32, .max_threads_per_block = 1024, .max_threads_per_unit = 2048};
+    const auto shapes = roofline::shapes(c, h100);
+    CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
+    for (const Shape& s : shapes) {
+      CHECK(roofline::refuses(c, s).value_or("") == "");
+      const double each = c.type == DataType::fp16 ? 2 * 16 * 8 * 16 : 2, of_step = c.type == DataType::fp16 ? 32 : 1;
+      CHECK(roofline::operations_of_step(c, s) * each == intensity_of(s) * roofline::step_bytes * of_step);
+      CHECK(roofline::work(s) == roofline::bytes_of_repeat(s) * intensity_of(s));
+      CHECK(s.blocks == 132 * 4);
+    }
+  }
+  CHECK(intensity_of(roofline::shapes(on("cuda:0"), {.units = 1, .max_threads_per_block = 1024}).front()) == 1.0 / 16);
+  CHECK(intensity_of(roofline::shapes(on("cuda:0"), {.units = 1, .max_threads_per_block = 1024}).back()) == 256);
+  Shape odd = roofline::shapes(on("cuda:0"), {.units = 1, .max_threads_per_block = 1024}).front();
+  odd.intensity = 96;
+  CHECK(roofline::refuses(on("cuda:0"), odd).value_or("").find("powers of two") != std::string::npos);
+}
+
+TEST_CASE("a simulated device takes the longer of two times, so its ridge is that of its spec") {
+  const ProbeCase c = on("sim:h200");
+  const Probe& probe = find_probe("roofline", c.device);
+  const double read = 2 * 2141e9 * 1.076, fma = 2.0 * 128 * 132 * 1980e6;
+  for (const Shape& shape : probe.shapes(c)) {
+    CAPTURE(shape.intensity);
+    CHECK(rate(c, shape) == doctest::Approx(std::min(fma, intensity_of(shape) * read)).epsilon(0.01));
+  }
+  const double mma = 2.0 * 2048 * 0.666 * 132 * 1980e6;
+  const ProbeCase tensor = on("sim:h200", DataType::fp16);
+  for (const Shape& shape : probe.shapes(tensor))
+    CHECK(rate(tensor, shape) == doctest::Approx(std::min(mma, intensity_of(shape) * read)).epsilon(0.01));
+}
+
+}  // namespace roofline_words_test
