@@ -1,5 +1,16 @@
 // What to do with a prediction: how many streams are enough, how large their buffers are, what fits into less memory,
 // and how far such predictions were from jobs that were measured. Pure functions.
+//
+// Example:
+//   const npgpu::MeasuredCosts costs = npgpu::stream_costs(npgpu::read_trace("streams.h5")).at(0);
+//   const npgpu::Job job{.in_bytes = 64 * npgpu::MiB, .out_bytes = 64 * npgpu::MiB, .kernel = npgpu::Seconds{1e-3}};
+//   const auto order = npgpu::Order::depth_first;
+//   const npgpu::Forecast all = npgpu::forecast(job, costs, order, npgpu::stream_counts(64));
+//   const npgpu::Advice advice =
+//       npgpu::advise(job, costs, order, all, npgpu::known_errors(), 32 * npgpu::MiB, 64);  // in 32 MiB
+//   std::cout << advice.advised.chunks << " chunks in " << advice.advised.streams << " streams: "
+//             << npgpu::microseconds(advice.advised.run.total) << " us\n";
+//   if (advice.error) std::cout << "error of such predictions: " << 100 * advice.error->error.median << " %\n";
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,14 @@
 // A second process of this program on the same GPU, and what it does there while something is measured: what a job pays
 // that shares its GPU.
+//
+// Example:
+//   const auto second = npgpu::devices::companion("sim:h200");  // or cuda:0: a second process there
+//   second->work(npgpu::Beside::kernels);
+//   const std::uint64_t before = second->done();
+//   // what is to be measured runs here
+//   const std::uint64_t finished = second->done() - before;
+//   second->rest();
+//   std::cout << "the second process " << npgpu::deed_of(npgpu::Beside::kernels) << ": " << finished << " done\n";
 #pragma once
 
 #include <array>

@@ -1,4 +1,13 @@
 // What calls of the CUDA runtime cost the host, and how soon what they ask for is done. With a CallShape it is a point.
+//
+// Example:
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0
+//   std::vector<npgpu::Step<npgpu::Calls>> steps = npgpu::all_calls(gpu);
+//   std::erase_if(steps, [](const auto& step) { return step.question.call != npgpu::Call::graph_launch; });
+//   for (const auto& step : steps) std::cout << title(step.question) << ", " << text_of(step.axes) << '\n';
+//   npgpu::Plan plan;  // for npgpu::measure()
+//   npgpu::add<npgpu::Calls>(plan, *npgpu::reaching(npgpu::backends<npgpu::Calls>(), "sim").at(0), gpu, steps);
+//   std::cout << plan.points() << " points\n";
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,11 @@
 // Which case stands for which question. Plans are made of these questions; overview, check, compare, fleet and the
 // references of side-by-side runs find a trace's series by them.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
+//     if (npgpu::question_of(series.question) == npgpu::CopyQuestion::to_device)
+//       std::cout << "host to device: " << npgpu::results(series).back().rate.value / 1e9 << " GB/s\n";
 #pragma once
 
 #include <array>

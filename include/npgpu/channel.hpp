@@ -1,6 +1,18 @@
 // A Channel moves bytes for one TransferCase and owns the buffers it moves; it knows nothing of patterns, repeats or
 // statistics. Calling order, for each size:  prepare(bytes)  { forward | back }*  settle  intact
 // Only forward, back and settle are called inside a timed region. Everything throws Error.
+//
+// Example:
+//   const npgpu::Module& module = *npgpu::find_module("memcpy");
+//   const auto copy = npgpu::case_on("memcpy", "host", npgpu::Direction::h2h);
+//   const auto channel = module.open_lane(copy, npgpu::MiB);
+//   channel->prepare(npgpu::MiB);
+//   const npgpu::Seconds begin = channel->clock().now();
+//   channel->issue(100, false);  // copies, one way
+//   channel->settle();
+//   const npgpu::Seconds took = channel->clock().now() - begin;
+//   if (const auto wrong = channel->intact(false)) std::cerr << *wrong << '\n';
+//   std::cout << 100 * npgpu::MiB / took.count() / 1e9 << " GB/s\n";
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,14 @@
 // The outcome of a check of a node, for people and for machines.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   npgpu::CheckOf check;
+//   check.root = trace.root;
+//   check.gpus = npgpu::gpus_of(trace);
+//   check.findings = npgpu::health_of(trace);
+//   check.verdict = npgpu::verdict_of(check.findings);
+//   npgpu::check_text(std::cout, check, false, {.width = 80});
+//   std::cout << npgpu::check_reason(check) << '\n';  // what fails, in few words
 #pragma once
 
 #include <ostream>

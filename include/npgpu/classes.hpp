@@ -1,5 +1,13 @@
 // Rates of products of matrices by what divides their size: Allada et al. 2009 found by eye that a library is fastest
 // where 64 divides n, and slower where only 32, 16 or 8 do (their Table III). Here classes are found by numbers.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("gemm.h5");  // of npgpu probe gemm
+//   for (const npgpu::ProbeSeries& series : trace.of<npgpu::Probes>())
+//     if (const auto found = npgpu::classes_of(series))
+//       for (const npgpu::RateClass& one : found->classes)
+//         std::cout << title(series.question) << ", divided by " << one.least << " to " << one.most << ": "
+//                   << one.relative.value << " of the rate\n";
 #pragma once
 
 #include <cstdint>

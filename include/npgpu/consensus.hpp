@@ -1,5 +1,17 @@
 // What processes that measure together decide alike. Each of them runs the same plan in the same order; where a
 // decision rests on what one of them saw (a time, a signal, an error), all take the same way.
+//
+// Example:
+//   struct Alone final : npgpu::Consensus {  // of a program with several processes: its own messages
+//     bool leads() const override { return true; }
+//     std::vector<std::string> of_all(const std::string& mine) override { return {mine}; }
+//     std::string of_leader(const std::string& mine) override { return mine; }
+//     std::string who(std::size_t) const override { return "rank 0"; }
+//   };
+//   Alone everyone;
+//   npgpu::Settings settings;
+//   settings.ranks.everyone = &everyone;  // then npgpu::measure(plan, settings) in each of them
+//   std::cout << everyone.first_failure("no GPU") << '\n';
 #pragma once
 
 #include <algorithm>

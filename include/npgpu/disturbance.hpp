@@ -1,4 +1,12 @@
 // What others did to a measurement.
+//
+// Example:
+//   const auto watch = npgpu::devices::watch("host");  // or cuda:0; null: others cannot be seen
+//   watch->begin();
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");  // or what is to be measured
+//   const npgpu::Disturbance seen = watch->end();
+//   if (seen.causes == 0) std::cout << "undisturbed\n";
+//   else std::cout << npgpu::causes_text(seen.causes) << "; most of all by " << seen.by << '\n';
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,12 @@
 // How a node changed over a run, and what a busy core cost: every point is visited once a round, so each is a canary
 // for the others.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::Drift& drift : npgpu::drifts_of(trace))
+//     std::cout << npgpu::name(drift.time_class) << ": " << drift.points << " points; time of the round furthest off: "
+//               << 100 * drift.most() << " %\n";
+//   std::cout << "a busy sibling adds " << 100 * npgpu::busy_sibling(trace).adds << " %\n";
 #pragma once
 
 #include <array>

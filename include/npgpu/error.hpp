@@ -1,5 +1,14 @@
 // One exception type. Its kind decides the program's exit code; its message is one sentence that
 // names the culprit (option, file, device) and, where known, what would make it work.
+//
+// Example:
+//   try {
+//     npgpu::read_trace("missing.h5");
+//   } catch (const npgpu::Error& error) {
+//     std::cout << error.what() << '\n';
+//     if (error.kind() == npgpu::ErrorKind::lost) std::cout << "reset " << error.device() << '\n';
+//     std::cout << "exit code " << npgpu::exit_code_of(error.kind()) << '\n';
+//   }
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,17 @@
 // A struct that a trace holds describes its members once. Writer, reader, CSV, JSON, tables and comparisons are written
 // over that description, and know no kind of measurement by name.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   const npgpu::ProbeSeries& series = trace.of<npgpu::Probes>().at(0);
+//   npgpu::visit_fields(series.question, [](const npgpu::FieldInfo& field, const auto& value) {
+//     if constexpr (requires { std::cout << value; }) std::cout << field.name << ": " << value << '\n';
+//     else std::cout << field.name << ": " << npgpu::name(value) << '\n';  // of an enum
+//   });
+//   npgpu::visit_fields(series.visits.at(0).axes, [](const npgpu::FieldInfo& field, const auto& value) {
+//     if constexpr (requires { std::cout << value; })
+//       std::cout << field.name << ": " << value << ' ' << field.unit << '\n';
+//   });
 #pragma once
 
 #include <array>

@@ -1,5 +1,17 @@
 // A job as a CUDA graph: what that costs, whether it is faster than the same calls in streams, and what is predicted of
 // jobs that were measured both ways. Pure functions.
+//
+// Example:
+//   const npgpu::MeasuredCosts costs = npgpu::stream_costs(npgpu::read_trace("node.h5")).at(0);
+//   const npgpu::Job job{.in_bytes = npgpu::MiB, .out_bytes = npgpu::MiB, .kernel = npgpu::Seconds{50e-6}};
+//   const auto order = npgpu::Order::breadth_first;
+//   const std::vector<std::uint32_t> counts = npgpu::stream_counts(16);
+//   const npgpu::Prediction of_streams = npgpu::choose_streams(job, costs.costs, order, counts);
+//   const std::vector<npgpu::SplitTime> splits = npgpu::one_chunk_a_stream(of_streams, order);
+//   const npgpu::GraphAdvice graph = npgpu::advise_graph(job, costs.costs, costs.graph.value(), order, counts,
+//                                                        npgpu::advised_streams(splits));
+//   std::cout << "streams: " << npgpu::microseconds(of_streams.time)
+//             << " us, a graph: " << npgpu::microseconds(graph.best.run.total) << " us\n";
 #pragma once
 
 #include <cstdint>

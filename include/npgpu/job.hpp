@@ -3,6 +3,15 @@
 //
 // A job copies bytes in, runs a kernel over words of 32 bits on the device, and copies bytes out. Each stage is split
 // into `chunks`; chunk c goes to stream c % streams.
+//
+// Example:
+//   const npgpu::JobShape shape{
+//       .bytes_in = npgpu::MiB, .bytes_out = npgpu::MiB, .kernel_bytes = npgpu::MiB, .chunks = 4, .streams = 2};
+//   for (const npgpu::Issue& call : npgpu::issues_of(npgpu::Order::depth_first, shape)) {
+//     const npgpu::Piece piece = npgpu::piece_of(npgpu::MiB, shape.chunks, call.chunk);
+//     std::cout << "stream " << call.stream << ": " << npgpu::name(call.stage) << ", " << piece.bytes << " bytes from "
+//               << piece.first << " on\n";
+//   }
 #pragma once
 
 #include <cstdint>

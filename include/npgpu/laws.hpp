@@ -3,6 +3,15 @@
 // Memory" (compute capability 5.x and later: 32 banks of 4 bytes), "Hardware Multithreading" (what limits the blocks
 // that a multiprocessor holds) and "Maximize Memory Throughput" (sectors of 32 bytes, lines of 128); Venetis,
 // Performance Optimizations in CUDA (bank conflicts, coalescing, flow control).
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::ProbeSeries& series : trace.of<npgpu::Probes>())
+//     if (const auto law = npgpu::law_of(series))
+//       for (const npgpu::LawPoint& point : law->points)
+//         std::cout << title(series.question) << ", stride " << point.shape.stride << ": " << point.measured.value
+//                   << " times as long, by the law " << point.law << "; " << npgpu::name(point.verdict) << '\n';
+//   std::cout << "words 8 apart in shared memory: " << npgpu::bank_passes(8) << " passes of a warp\n";
 #pragma once
 
 #include <optional>

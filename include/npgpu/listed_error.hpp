@@ -1,4 +1,13 @@
 // An error with a list: files that are refused, cases that there are.
+//
+// Example:
+//   const std::vector<std::filesystem::path> files{"node.h5", "missing.h5", "gone.h5"};
+//   try {
+//     npgpu::merge_traces("all.h5", files, {});
+//   } catch (const npgpu::ListedError& error) {
+//     std::cout << error.what() << '\n';
+//     for (const std::string& line : error.below()) std::cout << "  " << line << '\n';
+//   }
 #pragma once
 
 #include <memory>

@@ -1,5 +1,12 @@
 // What a node's matrix comes to: which copies between its GPUs, and with the host, are wrong, slow or missing; at which
 // GPU, pair or bridge, and why. A pure function of a trace.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("matrix.h5");
+//   const npgpu::NodeMatrix node = npgpu::node_matrix(trace);
+//   const npgpu::MatrixVerdict found = npgpu::verdict_of(trace, node);
+//   std::cout << npgpu::name(found.verdict) << '\n';
+//   npgpu::matrix_findings_text(std::cout, found, {.width = 80});
 #pragma once
 
 #include <array>

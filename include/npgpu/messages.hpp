@@ -1,6 +1,13 @@
 // What a rank's trace says of staged messages: the chunk that the costs of the stages advise for each size, how long
 // the message takes with it by these costs, the chunk that was taken after trials, and how that compares with other
 // chunks.
+//
+// Example:
+//   const auto all = npgpu::staged_messages(npgpu::read_trace("rank.h5"));  // of npgpu transfer --access staged
+//   for (const npgpu::StagedMessages& messages : all)
+//     for (const npgpu::StagedSize& size : messages.sizes)
+//       std::cout << messages.source << " to " << messages.target << ", " << npgpu::size_text(size.bytes)
+//                 << ": chunks of " << npgpu::size_text(size.chunk) << ", " << size.predicted_us << " us\n";
 #pragma once
 
 #include <cstdint>

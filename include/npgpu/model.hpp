@@ -1,4 +1,13 @@
 // What a trace says: pure functions of what was read.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>()) {
+//     if (lanes(series.question).size() > 1) continue;
+//     const npgpu::CurveFit fit = npgpu::fit_curve(npgpu::results(series));
+//     std::cout << title(series.question) << ": " << fit.latency_us.value << " us, " << fit.best_rate / 1e9
+//               << " GB/s, half of it at " << fit.half_bytes << " bytes\n";
+//   }
 #pragma once
 
 #include <cstdint>

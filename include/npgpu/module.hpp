@@ -1,5 +1,13 @@
 // A Module is the API that moves bytes. One file a module: netpipe/modules/<name>.cpp ends with
 // NPGPU_REGISTERED(Module, Class), and one CMake line, npgpu_module(<name> REQUIRES ...), adds it to the build.
+//
+// Example:
+//   const auto copy = npgpu::case_on("memcpy", "host", npgpu::Direction::h2h);
+//   for (const npgpu::Module* module : npgpu::reaching(npgpu::modules(), "host"))
+//     if (const auto why = module->refuses_case(copy)) std::cout << module->name() << ": " << *why << '\n';
+//     else std::cout << module->name() << ": " << module->summary() << '\n';
+//   for (const npgpu::MissingModule& left_out : npgpu::missing_modules())
+//     std::cout << left_out.name << ' ' << left_out.reason << '\n';
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,14 @@
 //   stage 2  on the host: the interface system of these rows, tridiagonal too, two unknowns a sub-system
 //   stage 3  on the device, a thread a sub-system: the inner unknowns, from the first and the last
 // The sub-systems are cut into chunks, and chunk c goes to stream c % streams; stage 2 waits for all of them.
+//
+// Example:
+//   const npgpu::PartitionShape shape{.size = 1'000'000, .sub_system = 10, .chunks = 8, .streams = 4};
+//   std::cout << npgpu::text_of(shape) << '\n';
+//   for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+//     const npgpu::PartitionChunk chunk = npgpu::chunk_of(shape, c);
+//     std::cout << "stream " << c % shape.streams << ": " << chunk.rows << " rows from " << chunk.first_row << " on\n";
+//   }
 #pragma once
 
 #include <cstdint>

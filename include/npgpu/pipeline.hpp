@@ -4,6 +4,18 @@
 //
 // Within a part a chunk's stages follow each other in its stream, and chunks do not wait for each other. A part ends
 // when all of its chunks have ended; then the host works, and then the next part begins.
+//
+// Example:
+//   const npgpu::StreamCosts costs =
+//       npgpu::simulated_costs(npgpu::devices::find("sim:h200"), npgpu::Memory::pinned);
+//   const npgpu::PipelineStage in{.stage = npgpu::Stage::h2d, .name = "field", .bytes = 64 * npgpu::MiB};
+//   const npgpu::PipelineStage work{
+//       .stage = npgpu::Stage::kernel, .name = "step", .kernel = {.time = npgpu::Seconds{1e-3}}};
+//   const npgpu::PipelineStage out{.stage = npgpu::Stage::d2h, .name = "sums", .bytes = npgpu::MiB};
+//   const npgpu::Pipeline all{{.stages = {in, work, out}, .host_work = "adds", .host = npgpu::Seconds{1e-4}},
+//                             {.stages = {work, out}}};
+//   const auto best = npgpu::choose_streams(all, costs, npgpu::Order::breadth_first, npgpu::stream_counts(64));
+//   std::cout << best.streams << " streams: " << npgpu::microseconds(best.time) << " us\n";
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,16 @@
 // law that they are held against, and the figures that a device gets from them. Whoever plans, reads, judges or prints
 // asks here and compares no names. The description of a probe is a const Joined<ProbeDescription> in
 // probes/<name>/description.cpp.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::ProbeSeries& series : trace.of<npgpu::Probes>()) {
+//     const npgpu::ProbeDescription& probe = npgpu::description_of(series.question);
+//     std::cout << title(series.question) << ": " << probe.summary;
+//     std::cout << "; in " << npgpu::counted_of(series.question).unit << "/s";
+//     if (const npgpu::LawRule* law = npgpu::rule_of(series.question)) std::cout << "; " << law->rule;
+//     std::cout << '\n';
+//   }
 #pragma once
 
 #include <optional>

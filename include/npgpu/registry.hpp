@@ -1,5 +1,12 @@
 // What this build has: families of devices and backends join the list of their base before main, in no particular
 // order. A file that defines some ends with NPGPU_REGISTERED(Base, Class...).
+//
+// Example:
+//   for (const auto& family : npgpu::registered<npgpu::DeviceFamily>())
+//     std::cout << "devices " << family->kind() << '\n';
+//   for (const auto& module : npgpu::registered<npgpu::Module>()) std::cout << "module " << module->name() << '\n';
+//   for (const auto& probe : npgpu::registered<npgpu::Probe>())
+//     std::cout << "probe " << probe->name() << " on " << probe->device_kind() << '\n';
 #pragma once
 
 #include <algorithm>

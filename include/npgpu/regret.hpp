@@ -14,6 +14,13 @@
 // In tests/regret_test.cpp 16 alternatives whose true times are known scatter by 3 % from visit to visit, in 6 visits.
 // Perfect advice has a raw regret of 1.4 % in the mean, and a cross-validated one within 0.1 % of 0. Advice that truly
 // costs 1.0 % has 2.4 % and 0.9 %.
+//
+// Example:
+//   const std::vector<npgpu::ByRound> us_of{{{0, 41.0}, {1, 40.5}, {2, 41.3}},   // in one stream, round by round
+//                                           {{0, 30.2}, {1, 30.9}, {2, 30.4}},   // in two
+//                                           {{0, 30.0}, {1, 30.6}, {2, 30.5}}};  // in four
+//   const npgpu::Estimate regret = npgpu::cross_validated_regret(us_of, 1);
+//   std::cout << "two streams cost " << 100 * regret.value << " % more than the best\n";
 #pragma once
 
 #include <cstddef>

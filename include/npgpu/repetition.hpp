@@ -1,4 +1,12 @@
 // How often the points of a campaign are visited, how many trials a visit has, and when a point has converged.
+//
+// Example:
+//   npgpu::Settings settings;
+//   npgpu::Repetition& copies = settings.repetition<npgpu::Transfers>();
+//   copies.rounds = 6;
+//   copies.adaptive.tolerance = 0.02;
+//   copies.adaptive.budget = npgpu::Seconds{0.1};
+//   std::cout << copies.schedule()->text() << ", at most " << copies.max_visits() << " visits to a point\n";
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,15 @@
 // Who measures: a backend opens a runner for steps of one kind on one family of devices; the engine drives the runner,
 // and knows nothing of what it runs.
+//
+// Example:
+//   const npgpu::Probe& probe = npgpu::find_probe("bandwidth", "sim:h200");  // or host, cuda:0
+//   const npgpu::ProbeCase question = probe.cases("sim:h200").at(0);
+//   const npgpu::ProbeStep step{question, probe.shapes(question).at(0)};
+//   const auto runner = probe.open({&step, 1});
+//   const auto schedule = npgpu::adaptive_schedule();
+//   const auto point = npgpu::measure<npgpu::Probes>(*runner, *schedule, step, [] { return false; });
+//   const std::vector<double> us = npgpu::trial_times<npgpu::Probes>(question, point->samples);
+//   std::cout << title(question) << ": " << npgpu::median(us) << " us in " << us.size() << " trials\n";
 #pragma once
 
 #include <functional>

@@ -1,4 +1,15 @@
 // Which sizes are measured, how often each, and when to stop.
+//
+// Example:
+//   for (const std::uint64_t bytes : npgpu::sweep_sizes(1, 64, 3)) std::cout << bytes << '\n';  // NetPIPE's sizes
+//   const auto schedule = npgpu::adaptive_schedule({.tolerance = 0.02});
+//   schedule->begin(npgpu::KiB, 0);
+//   auto step = schedule->next();
+//   for (; step.kind != npgpu::Schedule::Step::Kind::stop; step = schedule->next()) {
+//     const npgpu::Seconds took = npgpu::Seconds{1e-6} * step.repeats;  // step.repeats repeats are timed here
+//     schedule->record(took, took);
+//   }
+//   std::cout << schedule->text() << ": " << npgpu::name(step.why) << '\n';
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,18 @@
 //   name     of its group in a trace and its table in exports  "transfers"
 //   singular in messages                                       "transfer"
 //   timed()  the time of a trial that a schedule is fed with
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   const npgpu::TransferSeries& series = trace.of<npgpu::Transfers>().at(0);
+//   for (const npgpu::TransferPoint& point : npgpu::points_of(series)) {
+//     std::cout << text_of(point.axes) << ":\n";
+//     for (const npgpu::Visit<npgpu::Transfers>* visit : point.counted()) {
+//       const auto samples = npgpu::samples_of(series, *visit);
+//       for (const double us : npgpu::trial_times<npgpu::Transfers>(series.question, samples))
+//         std::cout << "  round " << visit->round << ": " << us << " us\n";
+//     }
+//   }
 #pragma once
 
 #include <algorithm>

@@ -7,6 +7,15 @@
 // equal jobs in a flow shop (Johnson 1954 has the case of two workers). Where t_i = s_i + b_i c, and one worker is
 // always the busiest, with a start of s and B for a byte, T is least at n = sqrt(bytes (sum b_i - B) / s). Costs are
 // curves, because a chunk that caches hold is copied faster than one that they do not.
+//
+// Example:
+//   using npgpu::Seconds;
+//   const npgpu::StageCost copy{.curve = {{4096, Seconds{9e-6}}, {npgpu::MiB, Seconds{28e-6}}}, .worker = 0};
+//   const npgpu::StageCost send{.curve = {{4096, Seconds{5e-6}}, {npgpu::MiB, Seconds{52e-6}}}, .worker = 1};
+//   const std::vector<npgpu::StageCost> stages{copy, send};
+//   const std::uint64_t chunk = npgpu::advised_chunk(stages, 4 * npgpu::MiB, npgpu::MiB);
+//   const Seconds time = npgpu::staged_time(stages, 4 * npgpu::MiB, 4 * npgpu::MiB / chunk);
+//   std::cout << "chunks of " << npgpu::size_text(chunk) << ": " << npgpu::microseconds(time) << " us\n";
 #pragma once
 
 #include <cstdint>

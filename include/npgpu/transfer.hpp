@@ -1,5 +1,15 @@
 // Memory transfers: one complete question (a TransferCase) and its lanes, the flows of bytes that it times at once.
 // With a size in bytes it is a point.
+//
+// Example:
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0, with the module cudaMemcpy
+//   npgpu::TransferCase both = npgpu::case_on("simulated", gpu.id, npgpu::Direction::h2d);
+//   both.pattern = npgpu::Pattern::duplex;
+//   both.timing = npgpu::Timing::gated;
+//   both.async = true;
+//   std::cout << title(both) << '\n';
+//   for (const npgpu::Lane& lane : npgpu::lanes(both)) std::cout << lane.source << " to " << lane.target << '\n';
+//   std::cout << "at most " << npgpu::limit_of(both, gpu).per_s / 1e9 << " GB/s each way\n";
 #pragma once
 
 #include <cstdint>

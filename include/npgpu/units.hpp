@@ -1,5 +1,11 @@
 // Quantities. A time is a Seconds; a size is an integer whose name ends in bytes; a rate is a double
 // whose name ends in bytes_per_s. Rates print as decimal GB/s (1e9 bytes per second).
+//
+// Example:
+//   const std::uint64_t bytes = npgpu::padded(3 * npgpu::MiB / 2 + 1, 4 * npgpu::KiB);  // in whole pages
+//   const npgpu::Seconds time = npgpu::from_microseconds(30);
+//   std::cout << npgpu::size_text(bytes) << " in " << npgpu::microseconds(time) << " us\n";
+//   std::cout << 1e-9 * static_cast<double>(bytes) / time.count() << " GB/s\n";
 #pragma once
 
 #include <chrono>
