@@ -1,5 +1,5 @@
-// The clock that host times are read from. Real channels use SteadyClock; simulated devices have a
-// manual clock of their own, so that whole runs are exact and repeatable.
+// The clock of host times. Real channels use SteadyClock. Simulated devices have a manual clock of their own, so that
+// whole runs are exact and repeatable.
 //
 // Example:
 //   const npgpu::Clock& clock = npgpu::steady_clock();

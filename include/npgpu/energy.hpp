@@ -1,5 +1,5 @@
-// What work costs in energy: windows in which a device does one thing, all of the time, half of it, or not at all, and
-// what its energy counter says of them. Perez & Piccoli 2011 name performance per watt among a GPU's parameters.
+// The energy of work. In a window a device does one kind of work all of the time, half of it, or not at all, and its
+// energy counter gives the energy. Perez & Piccoli 2011 name performance per watt among a GPU's parameters.
 //
 // Example:
 //   std::string why;

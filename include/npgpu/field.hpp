@@ -1,5 +1,5 @@
-// A struct that a trace holds describes its members once. Writer, reader, CSV, JSON, tables and comparisons are written
-// over that description, and know no kind of measurement by name.
+// Each struct that a trace holds describes its members once. Writer, reader, CSV, JSON, tables and comparisons use that
+// description, and know no kind of measurement by name.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -21,7 +21,7 @@
 
 namespace npgpu {
 
-// What a column is called, its unit (ASCII, "1" for a plain number), and what its codes mean, if it has any.
+// The name of a column, its unit (ASCII, "1" for a plain number), and the meaning of its codes, if it has any.
 struct FieldInfo {
   std::string_view name;
   std::string_view unit = "1";
@@ -59,12 +59,12 @@ class ShortText {
   std::array<char, size> text_{};
 };
 
-// A struct joins by specializing this with its fields(), in the order of the columns. The members of a described member
-// stand in its place.
+// A struct is described by a specialization of this with its fields(), in the order of the columns. If a member is
+// itself described, its members stand in its place.
 template <class Row> inline constexpr auto fields_of = nullptr;
 
-// What calls visit(field) for each, in order; joined(): what calls several of these. Not a std::tuple, for whose many
-// templates every file that includes a row would pay.
+// fields(): a function that calls visit(field) for each field, in order. joined(): the same for several lists of
+// fields. Neither is a std::tuple, because its many templates would slow every file that includes a row.
 template <class... Fields> constexpr auto fields(Fields... all) {
   return [=](auto&& visit) { (visit(all), ...); };
 }

@@ -1,4 +1,4 @@
-// All kinds of measurement. A new one is a header like npgpu/transfer.hpp, and its name here.
+// All kinds of measurement. A new kind is a header like npgpu/transfer.hpp, and a word in this one.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");

@@ -21,7 +21,7 @@ namespace npgpu {
 
 class ListedError : public Error {
  public:
-  // `below`: what stands below the sentence, a line each.
+  // `below`: the lines of the list, which are printed below the sentence.
   ListedError(ErrorKind kind, const std::string& message, std::vector<std::string> below)
       : Error(kind, message), below_(std::make_shared<const std::vector<std::string>>(std::move(below))) {}
   const std::vector<std::string>& below() const noexcept { return *below_; }

@@ -1,4 +1,4 @@
-// What a trace says: pure functions of what was read.
+// The fit of a curve: latency, asymptotic rate, and the sizes where the curve bends. A pure function.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -37,6 +37,7 @@ struct CurveFit {
   // Why half_bytes, knee_bytes or small_us is NaN (an Estimate's method says it for itself), and where the rate falls.
   std::vector<std::string> notes;
 };
+// REQUIRES: all points are of the same lane.
 CurveFit fit_curve(std::span<const TransferResult> one_lane);
 
 }  // namespace npgpu

@@ -1,7 +1,6 @@
-// What a probe says of itself, on whatever device it runs: what its work is counted in, which axes its shapes have, the
-// law that they are held against, and the figures that a device gets from them. Whoever plans, reads, judges or prints
-// asks here and compares no names. The description of a probe is a const Joined<ProbeDescription> in
-// probes/<name>/description.cpp.
+// The description of a probe, for all devices: the unit of its work, the axes of its shapes, their laws, and the
+// figures of a device that follow from them. Code that plans, reads, judges or prints uses it and compares no names of
+// probes. The description of a probe is a const Joined<ProbeDescription> in probes/<name>/description.cpp.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");

@@ -1,4 +1,4 @@
-// Sorts of measurement whose times move together: in a class, what slows one point slows the others.
+// Classes of measurement. The times of one class drift together: what slows one of its points slows the others.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
