@@ -19,6 +19,8 @@ def main(folder, out):
     examples = {h.name: code for h in headers if (code := example_of(h.read_text(encoding="utf-8")))}
     lines = [f"#include <{name}>" for name in ("fstream", "iostream", "string", "utility", "vector")]
     lines += [f'#include "npgpu/{h.name}"' for h in headers]
+    without = "".join(f'"{h.name}", ' for h in headers if h.name not in examples)
+    lines.append(f"inline const std::vector<std::string> headers_without_example{{{without}}};")
     lines.append("inline const std::vector<std::pair<std::string, void (*)()>> header_examples{")
     for name, code in examples.items():
         lines.append(f'  {{"{name}", [] {{\n{code}  }}}},')

@@ -1,5 +1,14 @@
-// A second process of this program on the same GPU, and what it does there while something is measured: what a job pays
-// that shares its GPU.
+// A second process of this program on the same GPU, and its work there during a measurement: what a job pays for
+// sharing its GPU.
+//
+// Example:
+//   const auto second = npgpu::devices::companion("sim:h200");  // or cuda:0: a second process there
+//   second->work(npgpu::Beside::kernels);
+//   const std::uint64_t before = second->done();
+//   // what is to be measured runs here
+//   const std::uint64_t finished = second->done() - before;
+//   second->rest();
+//   std::cout << "the second process " << npgpu::deed_of(npgpu::Beside::kernels) << ": " << finished << " done\n";
 #pragma once
 
 #include <array>
@@ -20,30 +29,31 @@ enum class Beside {
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Beside>{"nobody", "idle", "copies", "kernels", "launches"};
 
-// Whether it has work, which it must have done while a trial ran.
+// Whether it has work. Then some of that work must have been done while a trial ran.
 constexpr bool is_working(Beside beside) { return beside != Beside::nobody && beside != Beside::idle; }
 
-// What was measured beside a second process says nothing of a device that a program has for itself. Of cases of any
-// kind.
+// Whether a case of any kind is measured next to a second process. Such times do not hold for a program that has its
+// device to itself.
 template <class Case> constexpr bool is_beside(const Case& c) {
   if constexpr (requires { c.beside; }) return c.beside != Beside::nobody;
   else return false;
 }
 
-// What it does: "computes"; of nobody nothing.
+// The work as a verb: "computes". Empty for `nobody`.
 std::string_view deed_of(Beside);
 
-// The second process. It ends when this is destroyed, or when this process ends. Everything throws Error.
+// The second process. It ends when this object is destroyed, or when this process ends. Every method may throw Error.
 class Companion {
  public:
   virtual ~Companion() = default;
-  // Returns once it has finished a first operation.
+  // Starts its work, and returns once a first operation is finished. REQUIRES: it rests, as it does at first and after
+  // rest().
   virtual void work(Beside) = 0;
-  // Returns once all that it began is done.
+  // Stops its work, and returns once all operations that it began are done.
   virtual void rest() = 0;
-  // Returns once it has so many bytes of the device's memory, in one piece; 0: once it has given them back.
+  // Allocates so many bytes of the device's memory in one piece, in place of what it held; 0: frees them.
   virtual void hold(std::uint64_t bytes) = 0;
-  // Operations that it has finished since it was started: copies, or kernels.
+  // Operations (copies or kernels) that it has finished since it was started.
   virtual std::uint64_t done() const = 0;
 };
 

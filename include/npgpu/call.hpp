@@ -1,4 +1,14 @@
-// What calls of the CUDA runtime cost the host, and how soon what they ask for is done. With a CallShape it is a point.
+// Calls of the CUDA runtime: what they cost the host, and how long their work takes. A case with a CallShape is a
+// point.
+//
+// Example:
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0
+//   std::vector<npgpu::Step<npgpu::Calls>> steps = npgpu::all_calls(gpu);
+//   std::erase_if(steps, [](const auto& step) { return step.question.call != npgpu::Call::graph_launch; });
+//   for (const auto& step : steps) std::cout << title(step.question) << ", " << text_of(step.axes) << '\n';
+//   npgpu::Plan plan;  // for npgpu::measure()
+//   npgpu::add<npgpu::Calls>(plan, *npgpu::reaching(npgpu::backends<npgpu::Calls>(), "sim").at(0), gpu, steps);
+//   std::cout << plan.points() << " points\n";
 #pragma once
 
 #include <cstdint>
@@ -28,7 +38,7 @@ enum class Call {
   graph_launch,        // cudaGraphLaunch of a graph of empty kernels
   graph_instantiate,   // cudaGraphInstantiate
   graph_update,        // cudaGraphExecUpdate with a graph of the same nodes
-  // What follows memory that is freed. Done: reads of the device's memory take no longer than before.
+  // What follows after memory is freed. The work is done when reads of the device's memory take no longer than before.
   free,          // cudaFree
   pool_free,     // cudaFreeAsync into a pool that keeps the memory
   pool_trim,     // cudaFreeAsync, and cudaMemPoolTrimTo of all that the pool has
@@ -82,7 +92,7 @@ struct CallCase {
   Spacing spacing = Spacing::alone;
   GraphForm form = GraphForm::none;
   Beside beside = Beside::nobody;  // the second process on its device
-  std::string function{};          // the name of the user's own
+  std::string function{};          // the name of the user's function
 
   auto operator<=>(const CallCase&) const = default;
 };
@@ -109,7 +119,8 @@ inline constexpr auto fields_of<CallShape> = fields(field("bytes", &CallShape::b
                                                     field("blocks", &CallShape::blocks),
                                                     field("nodes", &CallShape::nodes));
 
-// One trial of `repeats` calls; a pair such as malloc and free, and all launches of `launches`, count as one call.
+// One trial of `repeats` calls. A pair such as malloc and free counts as one call, and so do all launches of
+// `launches`.
 struct CallSample {
   std::uint32_t visit = 0;
   std::uint32_t trial = 0;
@@ -117,7 +128,8 @@ struct CallSample {
   std::uint64_t repeats = 0;
   double host_us = not_measured;  // of all repeats together, from each call (back-to-back: the first) to its return
   double done_us = not_measured;  // the same until the host knows that the work is done; NaN where a call leaves none
-  // Of frees: the median time of a read of the device's memory until done over that of one alone; NaN: none was slower.
+  // For calls that free memory: the median time of a read of the device's memory until the work is done, divided by the
+  // time of a read alone. NaN: no read was slower.
   double slowed = not_measured;
 
   bool operator==(const CallSample&) const = default;
@@ -148,8 +160,8 @@ std::optional<std::string> flaw_of(const CallSample&);
 // "4 KiB", "132 blocks", "chain of 64"
 std::string text_of(const CallShape&);
 
-// Every call, alone and, where that means something, back to back: kernels by argument bytes and by blocks up to 100
-// blocks for each multiprocessor, memory by bytes, graphs of 1 to 1024 kernels.
+// Every call but those that free memory, alone and, where that has a meaning, back to back: kernels by bytes of
+// arguments and by blocks, up to 100 blocks for each multiprocessor; memory by bytes; graphs of 1 to 1024 kernels.
 std::vector<Step<Calls>> all_calls(const DeviceInfo&);
 // Every call that frees memory, over sizes of 256 MiB up to 16 GiB and a quarter of the device's memory; managed memory
 // up to 1 GiB.

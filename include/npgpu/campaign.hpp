@@ -83,7 +83,7 @@ using PointNames = std::set<std::pair<std::string, std::string>>;  // titles of 
 
 // A campaign of several ranks, each a process that runs the same plan.
 struct RankSession {
-  Consensus* everyone = nullptr;     // null: there is but one
+  Consensus* everyone = nullptr;     // outlives the campaign; null: there is one rank only
   std::function<Facts()> facts{};    // of the ranks, for the trace; called by all at its beginning and end
   std::function<Facts()> choices{};  // what they chose by measuring so far, for the trace, and back from one that is
   std::function<void(const Facts&)> recall{};  // continued

@@ -1,5 +1,11 @@
-// Which case stands for which question. Plans are made of these questions; overview, check, compare, fleet and the
+// Which case answers which question. Plans are made of these questions. Overview, check, compare, fleet and the
 // references of side-by-side runs find a trace's series by them.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
+//     if (npgpu::question_of(series.question) == npgpu::CopyQuestion::to_device)
+//       std::cout << "host to device: " << npgpu::results(series).back().rate.value / 1e9 << " GB/s\n";
 #pragma once
 
 #include <array>
@@ -13,12 +19,13 @@
 
 namespace npgpu {
 
-// Copies of one flow of bytes, or of one and its reverse. Streams of copies, where it does not say otherwise.
+// Questions about copies of one flow of bytes, or of one flow and its reverse. The copies are back to back, unless the
+// comment says otherwise.
 enum class CopyQuestion {
   to_device,  // host to device, pinned memory, asynchronous, by the device's clock
   to_host,
   both_ways,
-  to_device_queued,  // the same as to_device by the host's clock: the calls are in the time
+  to_device_queued,  // as to_device, by the host's clock: the time includes the calls
   to_host_queued,
   to_device_blocking,  // pinned, by the host's clock
   to_host_blocking,
@@ -56,19 +63,20 @@ inline constexpr std::array<std::string_view, 19> names_of<CopyQuestion>{"to-dev
                                                                          "there-and-back-pageable",
                                                                          "there-and-back-in-host"};
 
-// Nothing where the case stands for no such question: copies at offsets, of chosen NUMA nodes, by kernels or the
-// other executor than usual, of several lanes, between ranks, beside a second process.
+// Nothing if the case answers none of these questions: copies at offsets, on chosen NUMA nodes, by an executor that is
+// not the device's usual one, of several lanes, between ranks, or next to a second process.
 std::optional<CopyQuestion> question_of(const TransferCase&);
-// The case by that module between host and device, or within the device. Not of to_peer, which names two devices.
+// The case that answers the question with this module, between host and device or within the device. Not for to_peer,
+// which needs two devices.
 TransferCase case_of(CopyQuestion, const std::string& module, const std::string& device);
 
-// The probe's question, of a case that stands for it: not of one in other memory or of another form.
+// The question of the probe, if the case answers it. Nothing for a case in other memory or of another form.
 std::optional<ProbeQuestion> question_of(const ProbeCase&);
 
 enum class CallQuestion {
-  launch,           // of a kernel on an idle device
-  launch_in_a_row,  // of kernels back to back
-  signal,           // of a kernel until the host sees what it writes
+  launch,           // a kernel on an idle device
+  launch_in_a_row,  // kernels back to back
+  signal,           // a kernel, until the host sees what it writes
 };
 std::optional<CallQuestion> question_of(const CallCase&);
 

@@ -1,5 +1,14 @@
-// Rates of products of matrices by what divides their size: Allada et al. 2009 found by eye that a library is fastest
-// where 64 divides n, and slower where only 32, 16 or 8 do (their Table III). Here classes are found by numbers.
+// Rates of matrix products, classed by the powers of two that divide their size. Allada et al. 2009 saw that a library
+// is fastest where 64 divides n, and slower where only 32, 16 or 8 do (their Table III). Here the classes follow from
+// numbers.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("gemm.h5");  // of npgpu probe gemm
+//   for (const npgpu::ProbeSeries& series : trace.of<npgpu::Probes>())
+//     if (const auto found = npgpu::classes_of(series))
+//       for (const npgpu::RateClass& one : found->classes)
+//         std::cout << title(series.question) << ", divided by " << one.least << " to " << one.most << ": "
+//                   << one.relative.value << " of the rate\n";
 #pragma once
 
 #include <cstdint>
@@ -23,16 +32,16 @@ struct SizeRate {
   Estimate rate;  // operations per second; its interval may be NaN
 };
 
-// Sizes whose largest divisors lie between two powers of two, both included: 8 and 16 are those that 8 divides and 32
-// does not.
+// Sizes with a divisor_of() from `least` to `most`. 8 and 16: sizes that 8 divides and 32 does not.
 struct RateClass {
   std::uint32_t least = 1, most = 1;
   std::size_t sizes = 0;
-  // The median over the class's sizes of the rate over what its neighbours reach that 64 divides: straight between the
-  // one below and the one above, or the one that there is. Its interval: of the median where there are 6 sizes, else
-  // all that the sizes' own intervals reach; NaN where they have none.
+  // The rate relative to that of the neighbouring sizes that 64 divides: the median over the sizes of the class. The
+  // rate of the neighbours is interpolated between the one below and the one above; with only one, it is that one's.
+  // The interval is that of the median where there are 6 sizes, and otherwise spans the intervals of the sizes. NaN
+  // where these have none.
   Estimate relative;
-  // The median of the rates themselves, of sizes of at least nine tenths of the largest: rates grow with size.
+  // The median of the rates. Only sizes of at least nine tenths of the largest count, because rates grow with size.
   double rate = not_measured;
 };
 
@@ -41,13 +50,13 @@ struct RateClasses {
   std::size_t left_out = 0;        // sizes without a neighbour within 64 that 64 divides
 };
 
-// Starts with a class for each divisor. As long as two neighbouring ones do not differ, the two that are nearest become
-// one. Classes differ where their medians are more than 2 % apart and their intervals, where both have one, do not
-// touch. Sizes in any order, each once.
+// Starts with a class for each divisor. While two neighbouring classes do not differ, the two with the nearest medians
+// become one. Classes differ where their medians are more than 2 % apart, and their intervals, if both have one, do not
+// touch. The sizes come in any order, each once.
 RateClasses rate_classes(std::span<const SizeRate>);
 
-// Of a series of the probe gemm: its squares, of those that have the same cores and panels the most. Nothing where they
-// have fewer than two divisors, or the series is another probe's.
+// The classes of a series of the probe gemm. Only squares count, and of these the largest group with the same cores and
+// panels. Nothing where they have fewer than two divisors, or the series is of another probe.
 std::optional<RateClasses> classes_of(const ProbeSeries&);
 
 }  // namespace npgpu

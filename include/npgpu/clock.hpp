@@ -1,5 +1,11 @@
-// The clock that host times are read from. Real channels use SteadyClock; simulated devices have a
-// manual clock of their own, so that whole runs are exact and repeatable.
+// The clock of host times. Real channels use SteadyClock. Simulated devices have a manual clock of their own, so that
+// whole runs are exact and repeatable.
+//
+// Example:
+//   const npgpu::Clock& clock = npgpu::steady_clock();
+//   const npgpu::Seconds begin = clock.now();
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   std::cout << "reading a trace: " << npgpu::microseconds(clock.now() - begin) << " us\n";
 #pragma once
 
 #include "npgpu/units.hpp"

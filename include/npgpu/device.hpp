@@ -26,8 +26,8 @@ namespace npgpu {
 class DeviceTimer;  // npgpu/channel.hpp
 class EnergyMeter;  // npgpu/energy.hpp
 
-// Named facts for the trace's provenance and for `npgpu info`, in the order they should be read.
-// Names are snake_case and end in their unit (memory_bytes, sm_clock_mhz).
+// Named facts for the trace's provenance and for `npgpu info`, in the order in which they should be read. Names are
+// snake_case and end in their unit (memory_bytes, sm_clock_mhz).
 using Fact = std::variant<std::int64_t, double, std::string>;
 using Facts = std::vector<std::pair<std::string, Fact>>;
 
@@ -97,50 +97,52 @@ struct LinkState {
 
 // ---- the registry ------------------------------------------------------------------------------------------------
 
-// All devices of one kind. One file a family, which ends with NPGPU_REGISTERED(DeviceFamily, Class).
+// All devices of one kind. Each family is one file, which ends with NPGPU_REGISTERED(DeviceFamily, Class).
 class DeviceFamily {
  public:
   virtual ~DeviceFamily() = default;
   virtual std::string_view kind() const = 0;  // what its devices' names begin with: cuda, host, sim
   std::string_view rank() const { return kind(); }
   virtual bool has_gpus() const = 0;  // its devices are GPUs of this machine: what is measured by default
-  // The devices there are now, in order. Empty is an answer; `why_none` then says why (no driver, no GPU).
+  // The devices that there are now, in order. If there are none, `why_none` says why (no driver, no GPU).
   virtual std::vector<DeviceInfo> list() const = 0;
   virtual std::string why_none() const { return {}; }
   // The names that list() probably has, found without starting the API, which takes longer. Empty: not known.
   virtual std::vector<std::string> likely() const { return {}; }
-  // What is known of this machine's devices of the family beside those that list() has: how many the bus shows, and
-  // which of them do not answer. Names as data/TRACE_FORMAT.md has them for `census`.
+  // Facts about this machine's devices of the family that list() does not have: how many the bus shows, and which of
+  // them do not answer. Names as data/TRACE_FORMAT.md has them for `census`.
   virtual Facts census() const { return {}; }
   // The device called `id`, which is of this family. Throws Error(usage) naming those there are, or Error(nothing) with
   // why_none(). Simulated devices also take the path of a spec here.
   virtual DeviceInfo find(const std::string& id) const;
   // The GPUs of the node that `id` is one of, or that it is the name of, in order: those that can copy to each other.
   virtual std::vector<std::string> node(const std::string& id) const;
-  // Null where nobody else can use the device, or nothing could be seen of them.
+  // Looks for others on the device. Null where nobody else can use it, or others cannot be seen.
   virtual std::unique_ptr<DeviceWatch> watch(const std::string& id) const;
-  // What the device has counted until now: errors of memory and links, replays. Asked before a run and after it, so
-  // that what rose meanwhile is told from what was there. Empty where nothing is counted.
+  // The device's counters now: errors of memory and links, replays. A run reads them before and after, so that errors
+  // of the run differ from earlier ones. Empty where nothing is counted.
   virtual Facts counters(const std::string& id) const;
-  // The link at this moment; ask right after copies, as an idle GPU may train it down to save power.
+  // The link at this moment. REQUIRES: copies right before, because an idle GPU may train its link down to save power.
   virtual LinkState link_state(const std::string& id) const;
   // Clocks, power and temperature at this moment.
   virtual Telemetry telemetry(const std::string& id) const;
-  // Reads the energy that the device takes. Null where it cannot be read; `why` then says why.
+  // A meter of the device's energy. Null where it cannot be read; `why` then says why.
   virtual std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why) const;
-  // Times what is enqueued into a stream of the device, by the device, behind a gate; `stream` is the API's handle (a
-  // cudaStream_t), and outlives the timer. Null where devices have no streams. Throws Error.
+  // Times on the device what is enqueued into one of its streams, with a gate. `stream` is the API's handle (a
+  // cudaStream_t). Null where devices have no streams. Throws Error. REQUIRES: the stream outlives the timer.
   virtual std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) const;
-  // Gives back what this process keeps on the device for as long as it runs (a GPU's context), so that what is measured
-  // next finds the device as another process would. Nothing that was allocated on the device may be in use.
+  // Frees what this process keeps on the device while it runs (a GPU's context), so that the next measurement finds the
+  // device as another process would. REQUIRES: all that was allocated on the device was freed.
   virtual void reset_context(const std::string& id) const;
-  // Returns when the device no longer does by itself what follows from the past: a GPU's driver clears memory that was
-  // freed. Asked right before what is measured, with all buffers in place.
+  // Waits for work that the device still does by itself: a GPU's driver clears memory that was freed. Called right
+  // before a measurement. REQUIRES: all of its buffers are allocated.
   virtual void settle(const std::string& id) const;
-  // A second process on that device, at rest. Null where this family has none. Throws Error.
+  // A second process on that device, at rest. Null where this family has none. Throws Error. REQUIRES: main() begins
+  // with serve_as_second_process() where its only argument is second_process_word, because the process runs the same
+  // program.
   virtual std::unique_ptr<Companion> companion(const std::string& id) const;
-  // What this program does as its own second process, until the first one needs it no longer; the exit code. Nothing
-  // for a family that has no use for one.
+  // Does the work of the second process, until the first one ends it. Returns the exit code; nothing for a family
+  // without second processes.
   virtual std::optional<int> serve_as_second_process() const { return std::nullopt; }
 };
 
@@ -154,7 +156,8 @@ std::string_view kind_of(std::string_view id);
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
 std::vector<std::string> node(const std::string& id);
-// Of a device of no family these know nothing.
+// For a device of no family these do nothing, and return null or what is empty. REQUIRES: as the methods of
+// DeviceFamily.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);
@@ -169,13 +172,13 @@ Facts census();                  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();
 std::string why_no_gpu();
-// Their names, probably, and sooner; empty where that is not known.
+// Their probable names, found without starting the API, which takes longer; empty where they are not known.
 std::vector<std::string> likely_gpus();
-// The program's only argument where it was started by itself, as a second process.
+// The only argument of this program when it runs as its own second process.
 inline constexpr std::string_view second_process_word = "--second-process";
 // The exit code; nothing where no family of this build needs a second process.
 std::optional<int> serve_as_second_process();
-// What is measured when the user names no device: the first GPU, or the host.
+// The device that is measured when the user names none: the first GPU, or the host.
 std::string default_device();
 
 }  // namespace devices

@@ -1,4 +1,12 @@
-// What others did to a measurement.
+// What other processes and machines did during a measurement.
+//
+// Example:
+//   const auto watch = npgpu::devices::watch("host");  // or cuda:0; null: others cannot be seen
+//   watch->begin();
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");  // or what is to be measured
+//   const npgpu::Disturbance seen = watch->end();
+//   if (seen.causes == 0) std::cout << "undisturbed\n";
+//   else std::cout << npgpu::causes_text(seen.causes) << "; most of all by " << seen.by << '\n';
 #pragma once
 
 #include <cstdint>
@@ -8,7 +16,7 @@
 
 namespace npgpu {
 
-// What had a part in a visit that was not to be measured, and could be seen. A visit's `disturbed` is a sum of them.
+// A disturbance of a visit that could be seen. A visit's `disturbed` is the sum of its causes.
 enum class Cause : std::uint32_t {
   host_busy = 1,       // other processes had the processors
   cpu_steal = 2,       // the host of this virtual machine had them
@@ -29,23 +37,25 @@ inline constexpr std::string_view cause_codes =
 // "others used the host's processors, the device's clock changed"
 std::string causes_text(std::uint32_t causes);
 
-// "others used the host's processors; most of all by python3 (4711), migration (2 of them)", with up to three programs;
-// empty where there are no causes.
+// "others used the host's processors; most of all by python3 (4711), migration (2 of them)", with up to three programs.
+// Empty where there are no causes.
 std::string disturbance_text(std::uint32_t causes, const std::set<std::string>& by);
 
 // What others did while something was measured.
 struct Disturbance {
   std::uint32_t causes = 0;
-  std::string by{};  // who took most, as "python3 (4711)"; empty if not known
+  std::string by{};  // the process that took most: "python3 (4711)"; empty if not known
 };
 
-// Looks for others on a device: processes, users of its link, users of its processors.
+// Looks for others on a device: processes, and users of its link or processors.
 class DeviceWatch {
  public:
   virtual ~DeviceWatch() = default;
-  virtual void begin() = 0;       // something is measured from now on
-  virtual Disturbance end() = 0;  // what others did since, as far as it can be seen; the device is idle again
-  // After a visit: why some of what others do cannot be seen; empty if all can.
+  virtual void begin() = 0;  // a visit begins
+  // The visit has ended: what others did in it, as far as that can be seen. REQUIRES: begin(), and the device is idle
+  // again.
+  virtual Disturbance end() = 0;
+  // Why some of what others do cannot be seen; empty if all of it can. REQUIRES: end().
   virtual std::string cannot_see() const { return {}; }
 };
 

@@ -1,5 +1,14 @@
-// What work costs in energy: windows in which a device does one thing, all of the time, half of it, or not at all, and
-// what its energy counter says of them. Perez & Piccoli 2011 name performance per watt among a GPU's parameters.
+// The energy of work. In a window a device does one kind of work all of the time, half of it, or not at all, and its
+// energy counter gives the energy. Perez & Piccoli 2011 name performance per watt among a GPU's parameters.
+//
+// Example:
+//   std::string why;
+//   const auto meter = npgpu::devices::energy_meter("sim:h200", why);  // or cuda:0; null: it cannot be read
+//   meter->start({.device = "sim:h200", .work = npgpu::EnergyWork::idle});
+//   const npgpu::Seconds begin = meter->clock().now();
+//   meter->rest(npgpu::Seconds{1});
+//   const npgpu::EnergyRecord seen = meter->stop(begin);
+//   std::cout << meter->name() << ": " << seen.power_w << " W, " << seen.steps.size() << " steps\n";
 #pragma once
 
 #include <cstdint>

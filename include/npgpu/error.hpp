@@ -1,5 +1,14 @@
-// One exception type. Its kind decides the program's exit code; its message is one sentence that
-// names the culprit (option, file, device) and, where known, what would make it work.
+// The one exception type. Its kind decides the program's exit code. Its message is one sentence that names the option,
+// file or device at fault and, where known, what would make it work.
+//
+// Example:
+//   try {
+//     npgpu::read_trace("missing.h5");
+//   } catch (const npgpu::Error& error) {
+//     std::cout << error.what() << '\n';
+//     if (error.kind() == npgpu::ErrorKind::lost) std::cout << "reset " << error.device() << '\n';
+//     std::cout << "exit code " << npgpu::exit_code_of(error.kind()) << '\n';
+//   }
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +20,7 @@ namespace npgpu {
 enum class ErrorKind {
   failed,   // went wrong while running (exit code 1)
   usage,    // bad option, bad input file, impossible request (exit code 2)
-  busy,     // others use what was to be measured, and that was not wanted (exit code 4)
+  busy,     // others use the device, and the user asked for a quiet one (exit code 4)
   nothing,  // nothing to measure: no driver, no such hardware (exit code 77)
   // What went wrong while running, where the driver says what it is (exit code 1):
   lost,       // the device stopped answering; nothing on it works before a reset
@@ -25,7 +34,7 @@ class Error : public std::runtime_error {
   Error(ErrorKind kind, const std::string& message, std::string device = {})
       : std::runtime_error(message), kind_(kind), device_(std::move(device)) {}
   ErrorKind kind() const noexcept { return kind_; }
-  // The device that is lost or defective, where it may be another one than was asked; empty: not known.
+  // The device that is lost or defective, where it may not be the one that was asked for; empty: not known.
   const std::string& device() const noexcept { return device_; }
 
  private:

@@ -1,5 +1,17 @@
-// A struct that a trace holds describes its members once. Writer, reader, CSV, JSON, tables and comparisons are written
-// over that description, and know no kind of measurement by name.
+// Each struct that a trace holds describes its members once. Writer, reader, CSV, JSON, tables and comparisons use that
+// description, and know no kind of measurement by name.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   const npgpu::ProbeSeries& series = trace.of<npgpu::Probes>().at(0);
+//   npgpu::visit_fields(series.question, [](const npgpu::FieldInfo& field, const auto& value) {
+//     if constexpr (requires { std::cout << value; }) std::cout << field.name << ": " << value << '\n';
+//     else std::cout << field.name << ": " << npgpu::name(value) << '\n';  // of an enum
+//   });
+//   npgpu::visit_fields(series.visits.at(0).axes, [](const npgpu::FieldInfo& field, const auto& value) {
+//     if constexpr (requires { std::cout << value; })
+//       std::cout << field.name << ": " << value << ' ' << field.unit << '\n';
+//   });
 #pragma once
 
 #include <array>
@@ -9,7 +21,7 @@
 
 namespace npgpu {
 
-// What a column is called, its unit (ASCII, "1" for a plain number), and what its codes mean, if it has any.
+// The name of a column, its unit (ASCII, "1" for a plain number), and the meaning of its codes, if it has any.
 struct FieldInfo {
   std::string_view name;
   std::string_view unit = "1";
@@ -47,12 +59,12 @@ class ShortText {
   std::array<char, size> text_{};
 };
 
-// A struct joins by specializing this with its fields(), in the order of the columns. The members of a described member
-// stand in its place.
+// A struct is described by a specialization of this with its fields(), in the order of the columns. If a member is
+// itself described, its members stand in its place.
 template <class Row> inline constexpr auto fields_of = nullptr;
 
-// What calls visit(field) for each, in order; joined(): what calls several of these. Not a std::tuple, for whose many
-// templates every file that includes a row would pay.
+// fields(): a function that calls visit(field) for each field, in order. joined(): the same for several lists of
+// fields. Neither is a std::tuple, because its many templates would slow every file that includes a row.
 template <class... Fields> constexpr auto fields(Fields... all) {
   return [=](auto&& visit) { (visit(all), ...); };
 }

@@ -1,8 +1,17 @@
-// Jobs that are split into chunks and issued to streams, measured: whole jobs (Gomez-Luna et al. 2012; Veneva & Imamura
-// 2025), and small ones, with stages left out, that show what a stream, a copy and a launch cost.
+// Measured jobs, split into chunks that are issued to streams: whole jobs (Gomez-Luna et al. 2012; Veneva & Imamura
+// 2025), and small ones without some stages, which show what a stream, a copy and a launch cost.
 //
 // A job copies bytes in, runs a kernel over words of 32 bits on the device, and copies bytes out. Each stage is split
 // into `chunks`; chunk c goes to stream c % streams.
+//
+// Example:
+//   const npgpu::JobShape shape{
+//       .bytes_in = npgpu::MiB, .bytes_out = npgpu::MiB, .kernel_bytes = npgpu::MiB, .chunks = 4, .streams = 2};
+//   for (const npgpu::Issue& call : npgpu::issues_of(npgpu::Order::depth_first, shape)) {
+//     const npgpu::Piece piece = npgpu::piece_of(npgpu::MiB, shape.chunks, call.chunk);
+//     std::cout << "stream " << call.stream << ": " << npgpu::name(call.stage) << ", " << piece.bytes << " bytes from "
+//               << piece.first << " on\n";
+//   }
 #pragma once
 
 #include <cstdint>
@@ -25,22 +34,22 @@ enum class Workload {
   compute,    // eight multiply-adds in each of four independent chains in registers
 };
 enum class StreamPool {
-  pooled,  // made before the clock starts, and used again
-  fresh,   // made inside the timed region
+  pooled,  // created before the clock starts, and used again
+  fresh,   // created inside the timed region
 };
-// What waits behind a closed gate, a kernel that waits, while a job is issued.
+// Which streams wait behind a closed gate (a kernel that waits) while a job is issued.
 enum class Gating {
-  open,              // nothing, there is no gate: as the host issues it
-  gated,             // everything, and then the gate is opened: device time without the host's
-  last_stream_free,  // every stream but the last, until the last one's work has ended: whether it waits behind theirs
+  open,              // none; there is no gate, and the job runs as the host issues it
+  gated,             // all; then the gate is opened, so that the time is the device's without the host's
+  last_stream_free,  // all but the last, until its work has ended: shows whether that waits behind the others
 };
 // How the host gives a job's operations to the device.
 enum class Issuing {
   streams,  // call by call
   graph,    // the same calls, captured into a CUDA graph before the clock starts: one call launches them all
 };
-// If the free stream's work has not ended so long after the last call, ten times what it takes by itself, it waits for
-// a stream behind the gate, which is opened.
+// How long the free stream may take after the last call, ten times as long as it takes alone. If it has not ended by
+// then, it waits for a stream behind the gate, and the gate is opened.
 inline constexpr Seconds last_stream_free_patience{200e-6};
 
 template <>
@@ -78,7 +87,7 @@ struct JobShape {
   std::uint32_t chunks = 1;
   std::uint32_t streams = 1;
   std::uint32_t threads = 512;  // of a block; a chunk's kernel has ceil(words/threads) blocks
-  // > 0, in plans only: the runner chooses the iterations, so that the unsplit kernel takes this many times as long as
+  // In plans only. > 0: the runner chooses the iterations so that the unsplit kernel takes this many times as long as
   // the copies.
   double kernel_ratio = 0;
 
@@ -90,17 +99,17 @@ inline constexpr auto fields_of<JobShape> = fields(
     field("kernel_bytes", &JobShape::kernel_bytes, "B"), field("iterations", &JobShape::iterations),
     field("chunks", &JobShape::chunks), field("streams", &JobShape::streams), field("threads", &JobShape::threads));
 std::uint64_t blocks_of(const JobShape&);  // of the kernel, unsplit
-double last_block_of(const JobShape&);     // threads of the last one that have a word, in those of a whole block
+double last_block_of(const JobShape&);     // share of the last block's threads that have a word
 
 // One whole job, exactly as it came.
 struct JobSample {
   std::uint32_t visit = 0;
   std::uint32_t trial = 0;
   std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
-  std::uint64_t number = 0;          // of this trial among all of its run, so that a drift can be seen
+  std::uint64_t number = 0;          // of this trial among all of its run; shows drift
   double host_us = not_measured;     // first call to the end (last_stream_free: of the last stream) on an idle device
   double issue_us = not_measured;    // of it, first to last asynchronous call; streams are there already
-  double create_us = not_measured;   // of it, making the streams; fresh only
+  double create_us = not_measured;   // of it, creating the streams; fresh only
   double destroy_us = not_measured;  // after it; fresh only
   double device_us = not_measured;   // opening of the gate to the end of the last stream's work; gated only
 
@@ -131,12 +140,13 @@ std::optional<std::string> flaw_of(const JobShape&);
 std::optional<std::string> flaw_of(const JobSample&);
 std::string text_of(const JobShape&);  // "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
 
-// ---- how a job is split and issued -------------------------------------------------------------------
+// ---- how a job is split and issued ----------------------------------------------------------------------------------
 
 struct Piece {
   std::uint64_t first = 0, bytes = 0;  // from byte `first` on
 };
-// Chunk c of n: bytes from c*total/n to (c+1)*total/n, both rounded down to whole lines of 128 B but the very end.
+// Chunk c of n: bytes from c*total/n to (c+1)*total/n. Both are rounded down to whole lines of 128 B, except the end of
+// the last chunk.
 Piece piece_of(std::uint64_t total, std::uint32_t chunks, std::uint32_t chunk);
 
 struct Issue {

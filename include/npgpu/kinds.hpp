@@ -1,4 +1,12 @@
-// All kinds of measurement. A new one is a header like npgpu/transfer.hpp, and its name here.
+// All kinds of measurement. A new kind is a header like npgpu/transfer.hpp, and a word in this one.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   npgpu::for_each_kind([&]<class K>() {
+//     std::size_t visits = 0;
+//     for (const npgpu::Series<K>& series : trace.of<K>()) visits += series.visits.size();
+//     std::cout << K::name << ": " << trace.of<K>().size() << " series, " << visits << " visits\n";
+//   });
 #pragma once
 
 #include <array>

@@ -1,4 +1,13 @@
-// What a trace says: pure functions of what was read.
+// The fit of a curve: latency, asymptotic rate, and the sizes where the curve bends. A pure function.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>()) {
+//     if (lanes(series.question).size() > 1) continue;
+//     const npgpu::CurveFit fit = npgpu::fit_curve(npgpu::results(series));
+//     std::cout << title(series.question) << ": " << fit.latency_us.value << " us, " << fit.best_rate / 1e9
+//               << " GB/s, half of it at " << fit.half_bytes << " bytes\n";
+//   }
 #pragma once
 
 #include <cstdint>
@@ -28,6 +37,7 @@ struct CurveFit {
   // Why half_bytes, knee_bytes or small_us is NaN (an Estimate's method says it for itself), and where the rate falls.
   std::vector<std::string> notes;
 };
+// REQUIRES: all points are of the same lane.
 CurveFit fit_curve(std::span<const TransferResult> one_lane);
 
 }  // namespace npgpu

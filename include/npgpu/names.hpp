@@ -1,5 +1,10 @@
-// The names of enumerators: what the user types, what the trace stores and what the report prints
-// are the same words. An enum joins by specializing `names_of` with one word an enumerator, in order.
+// The names of enumerators. The user types the same words that the trace stores and the report prints. An enum has
+// names by a specialization of `names_of`, with one word for each enumerator, in order.
+//
+// Example:
+//   const std::string word = "pinned";  // as a user types it
+//   if (const auto memory = npgpu::named<npgpu::Memory>(word)) std::cout << npgpu::name(*memory) << " memory\n";
+//   else std::cout << word << " is none of " << npgpu::choices<npgpu::Memory>() << '\n';
 #pragma once
 
 #include <array>

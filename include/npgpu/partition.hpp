@@ -1,12 +1,20 @@
-// The tridiagonal partition method on streams, measured (Veneva & Imamura 2025; Austin, Berndt & Moulton 2004).
+// Measured runs of the tridiagonal partition method on streams (Veneva & Imamura 2025; Austin, Berndt & Moulton 2004).
 //
 // A system of `size` unknowns, row i: a_i x_{i-1} + b_i x_i + c_i x_{i+1} = d_i, is cut into sub-systems of
-// `sub_system` rows; the last one also has the rows that are left over.
+// `sub_system` rows; the last one also has the remaining rows.
 //   stage 1  on the device, a thread a sub-system: eliminates its inner unknowns, which leaves two rows between its
 //            first and its last unknown
 //   stage 2  on the host: the interface system of these rows, tridiagonal too, two unknowns a sub-system
 //   stage 3  on the device, a thread a sub-system: the inner unknowns, from the first and the last
 // The sub-systems are cut into chunks, and chunk c goes to stream c % streams; stage 2 waits for all of them.
+//
+// Example:
+//   const npgpu::PartitionShape shape{.size = 1'000'000, .sub_system = 10, .chunks = 8, .streams = 4};
+//   std::cout << npgpu::text_of(shape) << '\n';
+//   for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+//     const npgpu::PartitionChunk chunk = npgpu::chunk_of(shape, c);
+//     std::cout << "stream " << c % shape.streams << ": " << chunk.rows << " rows from " << chunk.first_row << " on\n";
+//   }
 #pragma once
 
 #include <cstdint>
@@ -22,10 +30,10 @@
 namespace npgpu {
 
 enum class Precision { fp32, fp64 };
-// What is timed of a run.
+// The part of a run that is timed.
 enum class PartitionTiming {
-  whole,   // all of it by the host's clock, as a program would do it
-  stages,  // each stage by the device: everything in one stream, enqueued behind a gate
+  whole,   // all of it by the host's clock, as in a program
+  stages,  // each stage by the device, with everything in one stream behind a gate
 };
 template <> inline constexpr std::array<std::string_view, 2> names_of<Precision>{"fp32", "fp64"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<PartitionTiming>{"whole", "stages"};
@@ -104,8 +112,7 @@ std::optional<std::string> flaw_of(const PartitionShape&);
 std::optional<std::string> flaw_of(const PartitionSample&);
 std::string text_of(const PartitionShape&);  // "1000000 unknowns in sub-systems of 10, 8 chunks in 8 streams"
 
-// ---- how a system is cut, and what is done with it
-// --------------------------------------------------------------------
+// ---- how a system is cut and solved ---------------------------------------------------------------------------------
 
 inline std::uint64_t bytes_of(Precision type) { return type == Precision::fp64 ? 8 : 4; }
 inline std::uint64_t sub_systems_of(const PartitionShape& shape) { return shape.size / shape.sub_system; }
@@ -125,16 +132,16 @@ struct PartitionBuffer {
 };
 inline constexpr std::array<PartitionBuffer, 7> partition_buffers{
     {{"a"}, {"b"}, {"c"}, {"d"}, {"interface", false, 8}, {"ends", false, 2}, {"x"}}};
-// Values of a buffer before those of the chunk, and those of it.
+// The values of a chunk in a buffer: how many come before them, and how many there are.
 struct BufferRange {
   std::uint64_t first = 0, count = 0;
 };
 BufferRange range_of(const PartitionBuffer&, const PartitionChunk&);
 std::size_t buffer_named(std::string_view);  // index in partition_buffers; throws std::out_of_range
 
-// The stages as data: a, b, c and d go down, kernel "stage1", the interface rows come up (for each sub-system its two
-// rows of a, b, c, d); the host solves them; their solution, the ends of each sub-system, goes down, kernel "stage3",
-// x comes up. Times are not set.
+// The stages as data. First part: a, b, c and d are copied to the device, kernel "stage1" runs, the interface rows (two
+// rows of a, b, c, d for each sub-system) are copied back. Then the host solves these. Second part: their solution, the
+// ends of each sub-system, is copied to the device, kernel "stage3" runs, x is copied back. Times are not set.
 Pipeline partition_pipeline(Precision, const PartitionShape&);
 // Chunks are issued one after the other.
 inline constexpr Order partition_order = Order::depth_first;
@@ -144,8 +151,8 @@ std::optional<std::string> refuses(const PartitionStep&);
 
 // The paper's sizes: 25 from 1e3 to 1e8.
 std::vector<std::uint64_t> paper_partition_sizes();
-// Each size whole in each number of streams, and by stages, unsplit and in the parts that a model needs: 1, 4 and the
-// most.
+// Each size: whole in each number of streams; and timed by stages, unsplit and in the numbers of parts that a model
+// needs: 1, 4 and the largest.
 std::vector<PartitionStep> partition_steps(const std::string& device, std::span<const Precision>,
                                            std::span<const std::uint64_t> sizes, std::uint32_t sub_system,
                                            std::span<const std::uint32_t> streams);

@@ -53,7 +53,7 @@ struct RegressionQuality {
   double r2 = not_measured, mse = not_measured, rmse = not_measured;  // mse in the square of the times' unit
 };
 
-// ---- both models beside the measurement -----------------------------------------------------------------------------
+// ---- both models and the measurement --------------------------------------------------------------------------------
 
 struct PartitionChoice {
   std::string model;

@@ -118,8 +118,8 @@ std::vector<MeasuredCosts> stream_costs(const Trace&);
 // the kernel may allow fewer.
 std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
 // Gives a job of such blocks its slots and, where its kernel's sort was measured with such blocks, its times in parts.
-// `iterations`: of the kernel; 0: not known. Then its time as a whole tells how far its blocks are from those measured,
-// and the fewest of them are taken to be off by as much.
+// `iterations`: of the kernel; 0: not known. Then its whole time shows by how much its blocks differ from the measured
+// ones, and the fewest of them are taken to differ by as much.
 void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none,
                      std::uint64_t iterations = 0);
 

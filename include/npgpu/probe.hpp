@@ -1,9 +1,18 @@
-// A probe times kernels whose work is known exactly, on one unit of a device or on all, in one lane or in all: how the
-// device is built shows in the four corners of computing power and memory bandwidth (Perez & Piccoli 2011). For GPUs,
-// CPUs and simulated devices:
+// A probe times kernels with exactly known work, on one unit of a device or on all, in one lane or in all. These four
+// corners of computing power and memory bandwidth show how the device is built (Perez & Piccoli 2011). For GPUs, CPUs
+// and simulated devices:
 //   unit   runs a block by itself: a GPU's multiprocessor, a CPU's core
 //   block  work that stays on one unit: a CUDA block; on a CPU one pinned thread
 //   lane   a part of what one instruction does at once: 32 threads of a warp; the elements of a SIMD register
+//
+// Example:
+//   const std::string device = "sim:h200";  // or host, cuda:0
+//   for (const npgpu::ProbeCase& question : npgpu::find_probe("bandwidth", device).cases(device)) {
+//     const std::vector<npgpu::Shape> shapes = npgpu::find_probe("bandwidth", device).default_shapes(question);
+//     std::cout << title(question) << ": " << shapes.size() << " shapes";
+//     if (!shapes.empty()) std::cout << ", first " << text_of(shapes[0]);
+//     std::cout << '\n';
+//   }
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,16 @@
-// What a probe says of itself, on whatever device it runs: what its work is counted in, which axes its shapes have, the
-// law that they are held against, and the figures that a device gets from them. Whoever plans, reads, judges or prints
-// asks here and compares no names. The description of a probe is a const Joined<ProbeDescription> in
-// probes/<name>/description.cpp.
+// The description of a probe, for all devices: the unit of its work, the axes of its shapes, their laws, and the
+// figures of a device that follow from them. Code that plans, reads, judges or prints uses it and compares no names of
+// probes. The description of a probe is a const Joined<ProbeDescription> in probes/<name>/description.cpp.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::ProbeSeries& series : trace.of<npgpu::Probes>()) {
+//     const npgpu::ProbeDescription& probe = npgpu::description_of(series.question);
+//     std::cout << title(series.question) << ": " << probe.summary;
+//     std::cout << "; in " << npgpu::counted_of(series.question).unit << "/s";
+//     if (const npgpu::LawRule* law = npgpu::rule_of(series.question)) std::cout << "; " << law->rule;
+//     std::cout << '\n';
+//   }
 #pragma once
 
 #include <optional>

@@ -1,5 +1,12 @@
-// What this build has: families of devices and backends join the list of their base before main, in no particular
+// What this build has. Families of devices and backends join the list of their base before main(), in no particular
 // order. A file that defines some ends with NPGPU_REGISTERED(Base, Class...).
+//
+// Example:
+//   for (const auto& family : npgpu::registered<npgpu::DeviceFamily>())
+//     std::cout << "devices " << family->kind() << '\n';
+//   for (const auto& module : npgpu::registered<npgpu::Module>()) std::cout << "module " << module->name() << '\n';
+//   for (const auto& probe : npgpu::registered<npgpu::Probe>())
+//     std::cout << "probe " << probe->name() << " on " << probe->device_kind() << '\n';
 #pragma once
 
 #include <algorithm>
@@ -9,19 +16,20 @@
 
 namespace npgpu {
 
-// All that joined as a Base, by their rank().
+// All objects that joined as a Base, in the order of rank(). REQUIRES: main() has begun.
 template <class Base> std::vector<std::unique_ptr<Base>>& registered() {
   static std::vector<std::unique_ptr<Base>> all;
   return all;
 }
 
+// REQUIRES: main() has not begun, because others hold references into the list after that.
 template <class Base> void join(std::unique_ptr<Base> one) {
   auto& all = registered<Base>();
   const auto place = std::ranges::lower_bound(all, one->rank(), {}, [](const auto& other) { return other->rank(); });
   all.insert(place, std::move(one));
 }
 
-// Joins one that needs no class of its own: const Joined<ProbeDescription> it({...}).
+// Joins an object that needs no class of its own: const Joined<ProbeDescription> it({...}).
 template <class Base, class One = Base> struct Joined {
   explicit Joined(One one) { join<Base>(std::make_unique<One>(std::move(one))); }
 };

@@ -49,8 +49,8 @@ std::string probe_rate_text(const ProbeCase&, double per_s);
 // "not usable" if it has neither. For K out of Kinds.
 template <class K> std::string point_text(const Series<K>&);
 
-// The node as a matrix: tables with a row for each source and a column for each target, and what many lanes have at
-// once. Nothing is printed of an empty one.
+// The node as a matrix: tables with a row for each source and a column for each target, and the rates of many lanes at
+// once. Prints nothing for an empty one.
 void matrix_text(std::ostream&, const NodeMatrix&, const TextStyle&);
 
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.

@@ -1,14 +1,27 @@
-// What one case of any kind of measurement gave, exactly as it came: the visits to its points, and the samples of each.
+// The results of one case of any kind of measurement, exactly as they came: the visits to its points, and their
+// samples.
 //
 // A kind is a struct that names its types (npgpu/kinds.hpp lists all kinds):
-//   Case     one complete question, but for the axes           "cudaMemcpy cuda:0 h2d pinned stream"
-//   Axes     what the points of a case differ in               bytes; blocks and threads; ...
-//   Sample   what one trial gave (of one lane, where a trial has several); has visit, trial and intact
+//   Case     one complete question without its axes            "cudaMemcpy cuda:0 h2d pinned stream"
+//   Axes     what differs between the points of a case         bytes; blocks and threads; ...
+//   Sample   the result of one trial (on one lane, where a trial has several); has visit, trial and intact
 //   Context  what else is known when a series begins           a theoretical limit; may be empty
 // and says
 //   name     of its group in a trace and its table in exports  "transfers"
 //   singular in messages                                       "transfer"
-//   timed()  the time of a trial that a schedule is fed with
+//   timed()  the time of a trial for its schedule
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   const npgpu::TransferSeries& series = trace.of<npgpu::Transfers>().at(0);
+//   for (const npgpu::TransferPoint& point : npgpu::points_of(series)) {
+//     std::cout << text_of(point.axes) << ":\n";
+//     for (const npgpu::Visit<npgpu::Transfers>* visit : point.counted()) {
+//       const auto samples = npgpu::samples_of(series, *visit);
+//       for (const double us : npgpu::trial_times<npgpu::Transfers>(series.question, samples))
+//         std::cout << "  round " << visit->round << ": " << us << " us\n";
+//     }
+//   }
 #pragma once
 
 #include <algorithm>
@@ -33,11 +46,11 @@
 
 namespace npgpu {
 
-// How far a point has come.
+// Why a point needs no more trials, or that it needs more.
 enum class Stop {
   trials,         // it had its fixed number of trials (classic)
   converged,      // the interval of the median is narrow enough (adaptive)
-  not_converged,  // it is not
+  not_converged,  // the interval is not narrow enough (adaptive)
 };
 template <> inline constexpr std::array<std::string_view, 3> names_of<Stop>{"trials", "converged", "not-converged"};
 
@@ -52,27 +65,27 @@ inline constexpr auto fields_of<Telemetry> = fields(field("sm_clock_mhz", &Telem
                                                     field("temperature_c", &Telemetry::temperature_c, "degC"),
                                                     field("throttle_reasons", &Telemetry::throttle_reasons));
 
-// NVML's reasons that take clocks away: software power cap, hardware slowdown, software and hardware thermal slowdown,
+// NVML's reasons that lower clocks: software power cap, hardware slowdown, software and hardware thermal slowdown,
 // power brake. Idle, application clocks and the like are choices.
 inline constexpr std::uint64_t slowing_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
-// What the visits of all kinds have.
+// The members of visits of all kinds.
 struct VisitInfo {
   std::uint32_t round = 0;  // of the run: a point is visited at most once in each
-  // Of one repeat, in what the kind counts: bytes, operations, loads, calls; NaN where it counts nothing.
+  // The work of one repeat, in the unit of its kind: bytes, operations, loads, calls; NaN where none is counted.
   double work = not_measured;
   std::uint64_t first_sample = 0;  // row of the series' samples
   std::uint32_t samples = 0;
-  std::uint32_t void_trials = 0;  // thrown away, because their gate timed out
-  Stop stop = Stop::trials;       // what is known of the point after this visit
-  double wall_us = 0;             // spent on the visit in all: warm-up, trials and checks
-  double at_s = not_measured;     // when it began, after the run did
+  std::uint32_t void_trials = 0;  // dropped, because their gate timed out
+  Stop stop = Stop::trials;       // of the point after this visit
+  double wall_us = 0;             // of the whole visit: warm-up, trials and checks
+  double at_s = not_measured;     // its beginning, since the beginning of the run
   std::uint64_t beside_done = 0;  // operations that the second process finished while its trials ran (npgpu/beside.hpp)
   std::uint32_t disturbed = 0;    // causes
-  ShortText disturber;            // the process that took most, as "python3 (4711)"; empty if not known
+  ShortText disturber;            // the process that took most: "python3 (4711)"; empty if not known
   Telemetry telemetry;            // read after the last trial
 
-  // What disturbed it, with what its telemetry says.
+  // The causes of disturbance, including those in its telemetry.
   std::uint32_t causes() const {
     const bool slowed = (telemetry.throttle_reasons & slowing_reasons) != 0;
     return disturbed | (slowed ? static_cast<std::uint32_t>(Cause::throttled) : 0);
@@ -88,10 +101,10 @@ inline constexpr auto fields_of<VisitInfo> = fields(
     optional_field("beside_done", &VisitInfo::beside_done), field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
     field("disturber", &VisitInfo::disturber), field("telemetry", &VisitInfo::telemetry));
 
-// What kind of thing a series' error is.
+// The kind of a series' error.
 enum class Failure {
   none,
-  failed,     // something else than the rest of this list
+  failed,     // none of the kinds below
   wrong,      // results were wrong; the series went on
   lost,       // the device stopped answering, or had done so before
   defect,     // the device reported a defect of its own hardware
@@ -117,16 +130,16 @@ struct SeriesError {
   std::string device{};  // as SeriesInfo's
 };
 
-// How, on what and with what result a series was measured.
+// How and on which device a series was measured, and its error.
 struct SeriesInfo {
-  std::string schedule;     // "classic ..." or "adaptive ..." with its numbers: what produced the trials
+  std::string schedule;     // "classic ..." or "adaptive ..." with its numbers
   std::string device_uuid;  // empty where there is none
   std::string device_name;
   bool simulated = false;           // a simulated device: no measurement of hardware
-  std::string binding;              // what buffers and thread were bound to
+  std::string binding;              // where buffers and thread were bound
   std::string error;                // why it stopped early, or what was wrong in it; empty if nothing
-  Failure failure = Failure::none;  // what kind of error that is
-  std::string failed_device;        // whose, where it may be another one than the case's; empty: the case's own
+  Failure failure = Failure::none;  // the kind of that error
+  std::string failed_device;        // where that may not be the case's device; empty: it is
 
   bool operator==(const SeriesInfo&) const = default;
 };
@@ -148,8 +161,8 @@ template <class K> struct Step {
 // One burst of trials at one point, in buffers of its own.
 template <class K> struct Visit : VisitInfo { typename K::Axes axes; };
 
-// How far all points of a class move together, from round to round or from run to run, by a point's time: below 10 us,
-// 100 us and 1 ms, and above. Standard deviations, as shares of a time.
+// The common drift of all points of a class, from round to round or from run to run. It depends on a point's time:
+// below 10 us, 100 us and 1 ms, and above. Standard deviations, as shares of a time.
 struct DriftByTime {
   std::array<double, 4> share{};
 
@@ -157,7 +170,7 @@ struct DriftByTime {
   double at(double us) const { return share[band(us)]; }
 };
 
-// No figure with an interval narrower than this, over the value, either side, is called unsteady.
+// No figure with a half width below this share of its value is called unsteady.
 constexpr double least_unsteady = 0.05;
 
 // One case over its points, visit by visit in order of time.
@@ -165,15 +178,15 @@ template <class K> struct Series : SeriesInfo, K::Context {
   typename K::Case question;
   std::vector<Visit<K>> visits;
   std::vector<typename K::Sample> samples;
-  // Not in the trace, but they follow from it: see npgpu/drift.hpp.
+  // These are not in the trace, but follow from it: see npgpu/drift.hpp. REQUIRES: read_trace() or set_drifts().
   DriftByTime drift;
   double unsteady_above = least_unsteady;  // an interval's half width, over the value
 
   bool is_unsteady(const Estimate& e) const { return half_width(e) > unsteady_above; }
 };
 
-// A visit's columns: its axes, then what all visits have. A series' attributes: its case, its context, then what all
-// series have.
+// The columns of a visit: its axes, then those of all visits. The attributes of a series: its case, its context, then
+// those of all series.
 template <class K>
 inline constexpr auto fields_of<Visit<K>> = joined(fields(field("axes", &Visit<K>::axes)), fields_of<VisitInfo>);
 template <class K>
@@ -187,41 +200,41 @@ template <class K> std::span<const typename K::Sample> samples_of(const Series<K
   return all.subspan(first, std::min<std::size_t>(visit.samples, all.size() - first));
 }
 
-// Whether a point's figures rest on its undisturbed visits alone: where these are at least half of all.
+// Whether the figures of a point use its undisturbed visits only: if these are at least half of all.
 constexpr bool are_enough(std::size_t undisturbed, std::size_t visits) { return 2 * undisturbed >= visits; }
 
-// A point of a series: its visits, in order of time. It lives as long as the series stays as it is.
+// A point of a series: its visits, in order of time. REQUIRES: the series outlives it, and does not change.
 template <class K> struct Point {
   typename K::Axes axes;
   std::vector<const Visit<K>*> visits;  // never empty
 
   double work() const { return visits.front()->work; }
   Stop stop() const { return visits.back()->stop; }
-  // Those that its figures rest on: the undisturbed ones, or all where more than half were disturbed.
+  // The visits that its figures use: the undisturbed ones, or all where more than half were disturbed.
   std::vector<const Visit<K>*> counted() const {
     std::vector<const Visit<K>*> quiet;
     std::ranges::copy_if(visits, std::back_inserter(quiet), [](const auto* visit) { return visit->causes() == 0; });
     return are_enough(quiet.size(), visits.size()) ? quiet : visits;
   }
-  // The causes that its figures are doubtful for; 0 where they rest on undisturbed visits.
+  // The causes that make its figures doubtful; 0 where they use undisturbed visits only.
   std::uint32_t disturbed() const {
     std::uint32_t causes = 0;
     for (const Visit<K>* visit : counted()) causes |= visit->causes();
     return causes;
   }
 };
-// The processes that disturbed the visits that its figures rest on.
+// The processes that disturbed the visits that its figures use.
 template <class K> std::set<std::string> disturbers_of(const Point<K>& point) {
   std::set<std::string> all;
   for (const Visit<K>* visit : point.counted())
     if (visit->disturber != ShortText()) all.emplace(visit->disturber);
   return all;
 }
-// What its figures are doubtful for, as disturbance_text() has it; empty where they rest on undisturbed visits.
+// What makes its figures doubtful, in the words of disturbance_text(); empty where they use undisturbed visits only.
 template <class K> std::string disturbance_of(const Point<K>& point) {
   return disturbance_text(point.disturbed(), disturbers_of(point));
 }
-// In the order in which they were first visited.
+// The points, in the order of their first visits.
 template <class K> std::vector<Point<K>> points_of(const Series<K>& series) {
   std::vector<Point<K>> points;
   std::map<typename K::Axes, std::size_t> known;
@@ -241,7 +254,7 @@ template <class K, class Predicate> bool any_sample(const Series<K>& series, con
   return std::ranges::any_of(
       point.visits, [&](const Visit<K>* visit) { return std::ranges::any_of(samples_of(series, *visit), is); });
 }
-// Trials of those visits that count.
+// The number of trials of the visits that count.
 template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
   std::uint32_t trials = 0;
   for (const Visit<K>* visit : point.counted()) {
@@ -250,7 +263,7 @@ template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<
   }
   return trials;
 }
-// What a function of a sample says, visit by visit of those that count; a NaN counts as nothing.
+// The values of a function of samples, by visit, for the visits that count. NaNs are left out.
 template <class K, class ValueOf> ByVisit values_of(const Series<K>& series, const Point<K>& point, ValueOf value_of) {
   ByVisit all;
   for (const Visit<K>* visit : point.counted()) {
@@ -261,7 +274,7 @@ template <class K, class ValueOf> ByVisit values_of(const Series<K>& series, con
   return all;
 }
 
-// What a visit's trials took, in us a repeat: K::timed() of each.
+// The times of a visit's trials in us per repeat: K::timed() of each.
 template <class K>
 std::vector<double> trial_times(const typename K::Case& question, std::span<const typename K::Sample> samples) {
   std::vector<double> times;
@@ -278,7 +291,7 @@ std::vector<double> trial_times(const typename K::Case& question, std::span<cons
   return times;
 }
 
-// A context that says nothing.
+// An empty context.
 struct NoContext {
   bool operator==(const NoContext&) const = default;
 };

@@ -54,10 +54,10 @@ std::string link_text(const Facts&);
 SharedNode shared_of(const Overview&);
 
 // The document "npgpu-shared". Throws Error(failed) if a text that names somebody (host, UUID, bus address, run, a word
-// of the command's paths) is in it.
+// of the command's paths) is in it. REQUIRES: shared_of() made the node from the same overview.
 void shared_json(std::ostream&, const SharedNode&, const Overview& of);
 
-// A GPU beside those of its model in other shared nodes: a row for each figure that both have.
+// A GPU compared with those of its model in other shared nodes: a row for each figure that both have.
 struct AmongOthers {
   struct Row {
     SharedMetric metric;

@@ -120,11 +120,11 @@ struct StreamCosts {
   Seconds stream_create{0};
   // What a copy keeps its engine for, over its bytes (t_h, t_d): device time of one copy, less `latency`.
   Curve copy_h2d{}, copy_d2h{};
-  // What an operation, also the first, adds to its engine beside that (g_h, g_k, g_d): slope over n of n equal copies
-  // back to back, of the same total, less the start of the curve; for kernels, of n empty ones.
+  // What each operation, the first one included, adds to that on its engine (g_h, g_k, g_d): slope over n of n equal
+  // copies back to back, of the same total, less the start of the curve; for kernels, of n empty ones.
   Stages gap{};
   // From the end of an operation until the next one of its stream may start (lh, lk), unless it is of the same stage;
-  // and from the end of a copy out until the host knows, beside `submit` (ld).
+  // and from the end of a copy out until the host knows, in addition to `submit` (ld).
   Stages latency{};
   // Only where the next one is issued before that end, and so has to wait: what the host issues later starts at once.
   bool latency_of_waiting_only = false;

@@ -22,7 +22,8 @@ struct Interval {
   double high = 0;
 };
 
-// Of a non-empty set, in any order. Even number of values: the mean of the two in the middle.
+// The median of values in any order; of an even number of values, the mean of the two in the middle. REQUIRES: there is
+// at least one value.
 double median(std::span<const double> values);
 
 // Nonparametric interval of the median (Hoefler & Belli, SC15, rule 5) from order statistics, interpolated between the

@@ -1,4 +1,10 @@
-// Sorts of measurement whose times move together: in a class, what slows one point slows the others.
+// Classes of measurement. The times of one class drift together: what slows one of its points slows the others.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
+//     std::cout << title(series.question) << ": " << npgpu::name(npgpu::class_of(series.question))
+//               << ", unsteady above " << 100 * series.unsteady_above << " %\n";
 #pragma once
 
 #include <array>

@@ -62,8 +62,8 @@ struct Trace {
   template <class K> const std::vector<Series<K>>& of() const { return std::get<AllSeries<K>>(series); }
 };
 
-// For programs that use HDF5 through this header only, before anything else of it: at exit HDF5 does not tidy up, which
-// crashes where it met a damaged file.
+// For programs that use HDF5 through this header only: HDF5 does not clean up at exit, because that crashes after a
+// damaged file was read. REQUIRES: nothing else of this header was called before.
 void skip_hdf5_cleanup_at_exit();
 
 // HDF5 itself can crash or hang on a damaged file. Where a forked child reads it, such a file is an Error, too,
@@ -129,9 +129,10 @@ class TraceWriter {
   // resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace holds of that device is
   // another device's, or simulated where this is real. For K out of Kinds, as below.
   template <class K> std::size_t begin(const Series<K>& header);
+  // REQUIRES, for these four: begin() of the same kind returned the index.
   template <class K> bool has(std::size_t index, const typename K::Axes&, std::uint32_t round) const;  // that visit
   template <class K> std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
-  // The samples' and the visit's indices are set here. REQUIRES, as set_error() does: begin() gave the index.
+  // add() sets the indices of the samples and of the visit.
   template <class K> void add(std::size_t index, const Visit<K>&, std::span<const typename K::Sample>);
   template <class K> void set_error(std::size_t index, const SeriesError&);
   // A group of this run's provenance: what is known only at its end. Replaces one of that name.
@@ -141,7 +142,7 @@ class TraceWriter {
   // unsaved. Returns true if everything added so far is now on disk.
   bool checkpoint_if_due();
   void checkpoint();  // saves now
-  void finish();      // marks the trace complete and saves it compressed
+  void finish();      // marks the trace complete and saves it compressed; the last call
   Seconds time_saving() const;
   std::uint64_t checkpoints() const;
 

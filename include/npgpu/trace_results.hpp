@@ -1,4 +1,10 @@
-// What a trace says as a whole, worked out once: reports lay it out.
+// The results of a whole trace, computed once for all reports. REQUIRES: the trace outlives them, and does not change.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   const npgpu::TraceResults all(trace);  // once for several reports
+//   npgpu::report_text(std::cout, all, {.width = 80});
+//   npgpu::report_json(std::cout, all);
 #pragma once
 
 #include <vector>

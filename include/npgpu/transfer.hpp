@@ -1,5 +1,15 @@
-// Memory transfers: one complete question (a TransferCase) and its lanes, the flows of bytes that it times at once.
-// With a size in bytes it is a point.
+// Memory transfers: one complete question (a TransferCase), and its lanes, the flows of bytes that it times at once. A
+// case with a size in bytes is a point.
+//
+// Example:
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0, with the module cudaMemcpy
+//   npgpu::TransferCase both = npgpu::case_on("simulated", gpu.id, npgpu::Direction::h2d);
+//   both.pattern = npgpu::Pattern::duplex;
+//   both.timing = npgpu::Timing::gated;
+//   both.async = true;
+//   std::cout << title(both) << '\n';
+//   for (const npgpu::Lane& lane : npgpu::lanes(both)) std::cout << lane.source << " to " << lane.target << '\n';
+//   std::cout << "at most " << npgpu::limit_of(both, gpu).per_s / 1e9 << " GB/s each way\n";
 #pragma once
 
 #include <cstdint>
@@ -17,9 +27,9 @@ enum class Pattern {
   stream,    // copies one way, back to back
   pingpong,  // there and back; times are one way, half a round trip
   duplex,    // both directions at once: two lanes
-  chase,     // loads of 8 bytes by a kernel, each of whose address is what the one before brought
-  atomic,    // the same by atomic additions, which change nothing and bring what was there
-  flag,      // each of two writes a word, which the other waits for, in turn; times are one way, half a round trip
+  chase,     // loads of 8 bytes by a kernel; each load's address is the result of the one before
+  atomic,    // the same by atomic additions of zero, which return the old value
+  flag,      // two sides in turn: each writes a word that the other waits for; times are one way, half a round trip
 };
 enum class Direction { h2d, d2h, d2d, h2h, peer };
 enum class Memory { pageable, pinned, write_combined, managed, device };
@@ -30,16 +40,16 @@ enum class Timing {
 };
 enum class Cache {
   warm,  // every repeat touches the same bytes
-  cold,  // repeats walk through a footprint larger than the last-level caches
+  cold,  // repeats go through a memory range larger than the last-level caches
 };
-// Who moves the bytes.
+// What moves the bytes.
 enum class Executor { copy_engine, sm_kernel, cpu };
-// How a copy between two devices reaches the other one's memory; of messages between ranks, also between hosts. With
-// other directions it has no meaning.
+// How a copy between two devices, or a message between two ranks, reaches the other side's memory. It has no meaning
+// for other directions.
 enum class Access {
-  write,   // the source's device writes into the target's memory; a message: the library takes both ends as they are
+  write,   // the source's device writes into the target's memory; of a message: the library gets both buffers directly
   read,    // the target's device reads the source's memory
-  staged,  // neither sees the other's memory: the driver takes the bytes through the host; a message: npgpu does, in
+  staged,  // through the host, because neither sees the other's memory; the driver does it, and for a message npgpu, in
            // chunks
 };
 
@@ -55,12 +65,12 @@ template <> inline constexpr std::array<std::string_view, 2> names_of<Cache>{"wa
 template <> inline constexpr std::array<std::string_view, 3> names_of<Executor>{"copy-engine", "sm-kernel", "cpu"};
 template <> inline constexpr std::array<std::string_view, 3> names_of<Access>{"write", "read", "staged"};
 
-// Kernels move single words, one after the other: what is asked for is a latency.
+// Kernels move single words, one after the other, so that the result is a latency.
 constexpr bool is_of_words(Pattern p) { return p == Pattern::chase || p == Pattern::atomic || p == Pattern::flag; }
-// Of such a word.
+// The size of such a word.
 inline constexpr std::uint64_t single_word_bytes = 8;
 
-// An operation is there and back.
+// Whether an operation goes there and back.
 constexpr bool is_round_trip(Pattern p) { return p == Pattern::pingpong || p == Pattern::flag; }
 
 // One flow of bytes.
@@ -68,7 +78,7 @@ struct Lane {
   Direction direction = Direction::h2d;
   std::string source{}, target{};  // devices: host, cuda:0, sim:gtx280
   Executor executor = Executor::copy_engine;
-  bool measured = true;  // false: only a load on the others
+  bool measured = true;  // false: it only loads the other lanes
 
   auto operator<=>(const Lane&) const = default;
 };
@@ -88,9 +98,9 @@ struct TransferCase {
   std::uint64_t source_offset = 0;  // bytes past an aligned address
   std::uint64_t target_offset = 0;
   bool bind = true;  // buffers and threads on the device's NUMA node
-  // The NUMA node of the host that buffers and threads of all lanes are on; -1: as `bind` says.
+  // The NUMA node of the host with buffers and threads of all lanes; -1: as `bind` says.
   std::int32_t host_node = -1;
-  // Of a message between ranks that is staged (Access::staged): the bytes of a chunk; 0: as advised for each size.
+  // The bytes of a chunk of a staged message between ranks (Access::staged); 0: as advised for each size.
   std::uint64_t chunk_bytes = 0;
   Beside beside = Beside::nobody;  // the second process on its device
   std::vector<Lane> more_lanes{};  // in addition to those of the pattern; one module and timing
@@ -110,25 +120,25 @@ inline constexpr auto fields_of<TransferCase> = fields(
     optional_field("chunk_bytes", &TransferCase::chunk_bytes, "B"), optional_field("beside", &TransferCase::beside),
     field("more_lanes", &TransferCase::more_lanes));
 
-// A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.
+// A case between the host and `device` in that direction, or within one of them, with the usual memory and executor.
 // h2h on a GPU or a simulated device copies within its host's memory, and both ends name the device.
 TransferCase case_on(std::string module, const std::string& device, Direction direction = Direction::h2d);
 // A case from one device to another.
 TransferCase peer_case(std::string module, const std::string& source, const std::string& target,
                        Access access = Access::write);
 
-// Between the memories of two processes, "host@0" and "cuda:1@1".
+// Whether it copies between the memories of two processes, "host@0" and "cuda:1@1".
 bool is_between_ranks(const TransferCase&);
 
-// The device that a case is about: the first of source and target that is not the host, else the host.
+// The device of a case: the first of source and target that is not the host, else the host.
 std::string device_of(const TransferCase&);
-// The device whose engine or kernel moves the bytes of the case's own lane: for Access::read the target, else
+// The device that moves the bytes of the case's own lane by its engine or kernel: for Access::read the target, else
 // device_of().
 std::string mover_of(const TransferCase&);
 // All devices of all lanes, each once, in the order of the lanes; the host only where there is no other.
 std::vector<std::string> devices_of(const TransferCase&);
 
-// The host's processors have a part in its times: its clock times it, they move the bytes, or they answer flags.
+// Whether the host's processors affect its times: the host's clock times it, or they move the bytes or answer flags.
 inline bool is_host_timed(const TransferCase& c) {
   return c.timing == Timing::host || c.executor == Executor::cpu ||
          (c.pattern == Pattern::flag && c.direction == Direction::h2d);
@@ -140,19 +150,19 @@ constexpr Direction reversed(Direction d) {
 }
 Lane reversed(const Lane&);
 
-// All lanes of a case: its own, for duplex the reverse one, then more_lanes. With more_lanes that are timed on devices,
-// all lanes start by one gate, and each goes on copying behind its last timed copy until the others have theirs: every
-// lane's time is one in which all ran.
+// All lanes of a case: its own, for duplex the reverse one, then more_lanes. If a case with more_lanes is timed on
+// devices, one gate starts all lanes, and each goes on copying after its last timed copy until all have finished
+// theirs. So all lanes run during the time of each.
 std::vector<Lane> lanes(const TransferCase&);
-// The case of one of its lanes alone, as a module is asked for it.
+// The case of one lane alone, as a module gets it.
 TransferCase lane_case(const TransferCase&, const Lane&);
 
-// "h2d host>cuda:0 copy-engine; d2h cuda:0>host copy-engine load": as a trace stores lanes, and back; nothing if the
-// text is none.
+// "h2d host>cuda:0 copy-engine; d2h cuda:0>host copy-engine load": lanes as a trace stores them, and back. Nothing if
+// the text is not of lanes.
 std::string lanes_text(const std::vector<Lane>&);
 std::optional<std::vector<Lane>> parse_lanes(const std::string&);
 
-// "cudaMemcpy cuda:0 h2d pinned stream async gated", with offsets, cold and unbound said where they apply.
+// "cudaMemcpy cuda:0 h2d pinned stream async gated", with offsets, cold and unbound where they apply.
 std::string title(const TransferCase&);
 
 struct TransferSize {
@@ -163,7 +173,7 @@ struct TransferSize {
 template <> inline constexpr auto fields_of<TransferSize> = fields(field("bytes", &TransferSize::bytes, "B"));
 
 // One timed run of `repeats` operations on one lane. An operation of pingpong and flag is a round trip. A trial of
-// several lanes gives a sample a lane, with the same trial number, numbered as in lanes().
+// several lanes has a sample for each, with the same trial number; lanes are numbered as in lanes().
 struct TransferSample {
   std::uint32_t visit = 0;
   std::uint32_t trial = 0;
@@ -203,13 +213,14 @@ struct Transfers {
 using TransferSeries = Series<Transfers>;
 using TransferPoint = Point<Transfers>;
 
-// What makes a row senseless, as "has 0 bytes"; nothing if it is sound.
+// What makes a row invalid: "has 0 bytes"; nothing if it is valid.
 std::optional<std::string> flaw_of(const TransferSize&);
 std::optional<std::string> flaw_of(const TransferSample&);
 // "4 KiB"
 std::string text_of(const TransferSize&);
 
-// The theoretical rate of a case on its device (device_of), from what the device says of itself.
+// The theoretical rate of a case on its device (device_of), from the facts of the device. REQUIRES: the info is of that
+// device.
 Limit limit_of(const TransferCase&, const DeviceInfo&);
 
 }  // namespace npgpu
