@@ -88,12 +88,10 @@ class RooflineRunner final : public CudaProbeRunner {
  private:
   bool is_tensor() const { return question().operation == Operation::mma; }
   std::uint32_t operations() const { return roofline::operations_of_step(question(), shape()); }
-  std::uint32_t region_bytes() const {
-    return roofline::steps_of_region(shape()) * roofline::step_bytes * roofline::warp;
-  }
+  std::uint32_t region_bytes() const { return roofline::steps_of_region * roofline::step_bytes * roofline::warp; }
   std::uint64_t turns_of_repeat() const {
     return std::uint64_t{shape().blocks} * (shape().threads / roofline::warp) *
-           (roofline::steps_of_repeat / roofline::steps_of_region(shape()));
+           (roofline::steps_of_repeat / roofline::steps_of_region);
   }
   Total* totals() const { return reinterpret_cast<Total*>(totals_.data()); }
 
@@ -140,7 +138,7 @@ class RooflineRunner final : public CudaProbeRunner {
                   .turns = taken_.turns,
                   .first = taken_.first,
                   .regions = taken_.regions,
-                  .pairs = roofline::steps_of_region(shape()) / 2,
+                  .pairs = roofline::steps_of_region / 2,
                   .rounds = std::max(1u, operations() / unrolled),
                   .one = 1,
                   .totals = totals(),

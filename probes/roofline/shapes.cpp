@@ -10,7 +10,6 @@ namespace npgpu::roofline {
 namespace {
 
 constexpr std::uint32_t kib = 1024, operations_of_fma = 2, operations_of_product = 2 * 16 * 8 * 16;
-constexpr std::uint32_t long_step = 64 * kib;  // from this intensity on
 
 bool is_tensor(const ProbeCase& c) { return c.operation == Operation::mma; }
 std::uint32_t least(const ProbeCase& c) { return is_tensor(c) ? 2 * kib : kib / 16; }
@@ -56,7 +55,7 @@ std::optional<std::string> refuses(const ProbeCase& c, const Shape& shape) {
   if (!std::has_single_bit(shape.intensity) || shape.intensity < least(c) || shape.intensity > most(c))
     return "an intensity of " + std::to_string(shape.intensity) + ": it takes powers of two from " +
            std::to_string(least(c)) + " to " + std::to_string(most(c)) + " operations for each KiB";
-  const std::uint32_t region = steps_of_region(shape) * step_bytes * warp;
+  const std::uint32_t region = steps_of_region * step_bytes * warp;
   if (shape.bytes < region) return "a working set of less than " + std::to_string(region) + " bytes";
   return std::nullopt;
 }
@@ -71,7 +70,5 @@ double bytes_of_repeat(const Shape& s) {
 }
 
 double work(const Shape& s) { return bytes_of_repeat(s) * intensity_of(s); }
-
-std::uint32_t steps_of_region(const Shape& s) { return s.intensity < long_step ? 16 : 4; }
 
 }  // namespace npgpu::roofline

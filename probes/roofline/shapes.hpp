@@ -11,10 +11,10 @@
 namespace npgpu::roofline {
 
 constexpr std::uint32_t access_bytes = 16, accesses = 4, step_bytes = accesses * access_bytes;
-constexpr std::uint32_t warp = 32, max_threads = 256, blocks_of_unit = 4;
-// Of every thread in a repeat. A trial is one repeat at least: with 256 operations a byte some milliseconds, of which a
-// warp that takes one turn more than others is 1 %.
-constexpr std::uint32_t steps_of_repeat = 64;
+constexpr std::uint32_t warp = 32, max_threads = 256, blocks_of_unit = 3;
+// Of every thread in a repeat, and a trial is one repeat at least. A grid's begin and end take 30 us on an H100: of
+// trials of 1 ms that was 3 %, and of these, of 3 ms and more, it is below 1 %.
+constexpr std::uint32_t steps_of_repeat = 2048;
 
 // fp32 and fp64 by multiply-adds of each lane, fp16 by products of tensor cores (m16n8k16) that accumulate in fp32.
 std::vector<ProbeCase> cases(const std::string& device);
@@ -30,8 +30,9 @@ std::uint32_t operations_of_step(const ProbeCase&, const Shape&);
 double bytes_of_repeat(const Shape&);  // that all threads read
 double work(const Shape&);             // operations of all threads in one repeat, two a multiply-add
 
-// Memory is read in regions, each by one warp at a time. So many steps of a warp are in one: few where a step takes
-// long, so that all warps end together.
-std::uint32_t steps_of_region(const Shape&);
+// Memory is read in regions of 16 KiB, each by one warp at a time: so many steps of a warp are in one. With more, warps
+// do not end together. With fewer, turns are taken too often: on an H100 and an H200 one counter gave 0.4 to 0.5
+// of them in a nanosecond.
+constexpr std::uint32_t steps_of_region = 8;
 
 }  // namespace npgpu::roofline
