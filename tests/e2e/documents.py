@@ -34,6 +34,7 @@ NO_COMMAND = {
     # parts of files
     "Prolog=/etc/slurm": "lines of slurm.conf, with which tests/e2e/slurm.py runs Slurm, and compares",
     "const auto devices": "C++ as in examples/streams.cu, which is compiled",
+    "if (argc == 2": "C++ as in netpipe/cli/main.cpp, which is compiled",
 }
 # Commands of others, which need a network, root, or a package manager that is not here: what they name of the sources is
 # there. CI runs README's pip, cmake and bootstrap, tests/e2e/reframe_check.py ReFrame's test, tests/e2e/slurm.py Slurm's.
