@@ -173,7 +173,7 @@ void report_text(std::ostream& out, const TraceResults& of, const TextStyle& sty
     doc.add(part);
   };
   for (const Roofline& device : of.rooflines)
-    if (!device.points.empty()) add(roofline_document({device}));
+    if (!device.points.empty() && !device.roofs.empty()) add(roofline_document({device}));
   add(messages_document(of.messages));
   add(partition_document(of.partitions));
   add(parameters_document(of.derived, Detail::brief));

@@ -80,18 +80,12 @@ template <class Type, std::uint32_t operations, bool in_rounds = false> struct M
   }
 };
 
-template <class Type> Kernel kernel_of(std::uint32_t operations) {
-  switch (operations) {
-    case 2: return stream<Multiplies<Type, 2>>;
-    case 4: return stream<Multiplies<Type, 4>>;
-    case 8: return stream<Multiplies<Type, 8>>;
-    case 16: return stream<Multiplies<Type, 16>>;
-    case 32: return stream<Multiplies<Type, 32>>;
-    case 64: return stream<Multiplies<Type, 64>>;
-    case 128: return stream<Multiplies<Type, 128>>;
-    case 256: return stream<Multiplies<Type, 256>>;
-    case most_unrolled: return stream<Multiplies<Type, most_unrolled>>;
-    default: return operations % most_unrolled ? nullptr : stream<Multiplies<Type, most_unrolled, true>>;
+template <class Type, std::uint32_t n = 2> Kernel kernel_of(std::uint32_t operations) {
+  if constexpr (n <= most_unrolled) {
+    if (operations == n) return stream<Multiplies<Type, n>>;
+    return kernel_of<Type, 2 * n>(operations);
+  } else {
+    return operations % most_unrolled ? nullptr : stream<Multiplies<Type, most_unrolled, true>>;
   }
 }
 

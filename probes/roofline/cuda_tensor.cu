@@ -81,19 +81,17 @@ template <std::uint32_t products, bool in_rounds = false> struct Products {
   }
 };
 
-}  // namespace
-
-Kernel product_kernel(std::uint32_t products) {
-  switch (products) {
-    case 1: return stream<Products<1>>;
-    case 2: return stream<Products<2>>;
-    case 4: return stream<Products<4>>;
-    case 8: return stream<Products<8>>;
-    case 16: return stream<Products<16>>;
-    case 32: return stream<Products<32>>;
-    case most_unrolled_products: return stream<Products<most_unrolled_products>>;
-    default: return products % most_unrolled_products ? nullptr : stream<Products<most_unrolled_products, true>>;
+template <std::uint32_t n = 1> Kernel kernel_of(std::uint32_t products) {
+  if constexpr (n <= most_unrolled_products) {
+    if (products == n) return stream<Products<n>>;
+    return kernel_of<2 * n>(products);
+  } else {
+    return products % most_unrolled_products ? nullptr : stream<Products<most_unrolled_products, true>>;
   }
 }
+
+}  // namespace
+
+Kernel product_kernel(std::uint32_t products) { return kernel_of(products); }
 
 }  // namespace npgpu::cuda::rooflines
