@@ -7,6 +7,7 @@
 
 #include "npgpu/health.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 
@@ -25,6 +26,7 @@ struct CheckOf {
   std::size_t measured_again = 0;  // points whose figures were beyond their limits, or whose intervals held them
   double wall_s = not_measured;
   std::string trace;  // where it is kept; empty if it is not
+  std::vector<SoakDevice> soaks{};
 };
 std::vector<CheckOf::Gpu> gpus_of(const Trace&);
 

@@ -10,6 +10,7 @@
 #include "npgpu/messages.hpp"
 #include "npgpu/partition_model.hpp"
 #include "npgpu/predict.hpp"
+#include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 
@@ -19,6 +20,7 @@ struct TraceResults {
   std::vector<BesideOthers> beside;
   BusySibling sibling;
   std::vector<EnergyFigure> energies;
+  std::vector<SoakDevice> soaks;
   std::vector<StagedMessages> messages;
   std::vector<PartitionStudy> partitions;
   std::vector<MeasuredCosts> costs;  // of streams

@@ -10,6 +10,7 @@ TraceResults::TraceResults(const Trace& of)
       beside(beside_others(of)),
       sibling(busy_sibling(of)),
       energies(energy_figures(of)),
+      soaks(soak_devices(of)),
       messages(staged_messages(of)),
       partitions(partition_studies(of)),
       costs(stream_costs(of)),
