@@ -53,7 +53,8 @@ TEST_CASE("the report's keys are a contract") {
   const json j = report(trace_of(sweep));
   CHECK(keys(j) == std::vector<std::string>{"busy_sibling", "calls", "derived", "document", "drift", "energies",
                                             "energy_figures", "jobs", "matrix", "partition_studies", "partitions",
-                                            "probes", "provenance", "run", "staged_messages", "transfers", "version"});
+                                            "probes", "provenance", "run", "soak_figures", "soaks", "staged_messages",
+                                            "transfers", "version"});
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
   const json& s = j["transfers"][0];

@@ -333,7 +333,8 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //     of its
 //       slices), highest_temperature_c, "loads": [ { name, part, together, counts, slices, begin_per_s, end_per_s (the
 //       first and the last third), lowest_per_s, change (share), clock_mhz, temperature_c, power_w, compared (share of
-//       the work), mismatches } ], "throttles": [ { reason, at_s, last_s, slices } ], "wrong_words": [ { address,
+//       the work), mismatches, "course": { elapsed_s, rate_per_s, clock_mhz, temperature_c, power_w: a number a slice }
+//       } ], "throttles": [ { reason, at_s, last_s, slices } ], "wrong_words": [ { address,
 //       pattern, expected, found, bits, again } ], errors } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
@@ -365,7 +366,7 @@ void report_json(std::ostream& out, const TraceResults& of) {
   json["drift"] = drift_json(of.drifts);
   json["busy_sibling"] = json_of(of.sibling);
   json["energy_figures"] = array_of(of.energies, energy_json);
-  json["soak_figures"] = array_of(of.soaks, soak_json);
+  json["soak_figures"] = array_of(of.soaks, [](const SoakDevice& d) { return soak_json(d, SoakDetail::slices); });
   json["derived"] = devices_json(of.derived);
   json["matrix"] = matrix_json(of.matrix, of.verdict);
   json["partition_studies"] = studies_json(of.partitions);

@@ -18,7 +18,8 @@ Json json_of(const Provenance&);
 Json json_of(const Estimate&);
 // The same in every document.
 Json json_of(const HealthFinding&);
-Json soak_json(const SoakDevice&);
+enum class SoakDetail { loads, slices };
+Json soak_json(const SoakDevice&, SoakDetail = SoakDetail::loads);
 Json json_of(const std::vector<Lane>&);
 Json studies_json(std::span<const PartitionStudy>);
 Json messages_json(std::span<const StagedMessages>);

@@ -57,7 +57,8 @@ Estimate figure_of(const EnergyCase& c, const EnergyResult& r) {
 }
 
 Estimate figure_of(const SoakCase& c, const SoakResult& r) {
-  return {r.rate.value, r.rate.low, r.rate.high, counts_operations(c.load) ? "FLOP/s" : "B/s", r.rate.method};
+  return {r.rate.value, r.rate.low, r.rate.high,
+          counts_operations(c.load) || c.load == SoakLoad::together ? "FLOP/s" : "B/s", r.rate.method};
 }
 
 std::string_view counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }

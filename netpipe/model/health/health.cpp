@@ -124,8 +124,9 @@ std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findin
   std::map<std::string, std::vector<double>> values;
   for (const HealthFinding& finding : findings) {
     const bool is_figure = finding.unit == "B/s" || finding.unit == "us" || finding.unit.ends_with("OP/s");
-    const bool is_between_gpus = finding.metric.starts_with("peer_");  // a GPU's only where it is slow
-    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host" || is_between_gpus)
+    // A GPU's only where it is slow.
+    const bool is_beside_others = finding.metric.starts_with("peer_") || finding.metric.starts_with("soak_");
+    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host" || is_beside_others)
       continue;
     if (values[finding.metric].empty()) all.push_back({finding.metric, not_measured, finding.unit});
     values[finding.metric].push_back(finding.value);

@@ -116,7 +116,7 @@ void compare_rates(const Group& group, const std::vector<const SoakFigure*>& fig
     finding.low = rate.low;
     finding.high = rate.high;
     finding.limit = least;
-    finding.unit = "1/s";
+    finding.unit = unit_of(*figures[i]);
     finding.of_case = title(figures[i]->question);
     finding.basis = fmt::format("the median of {} others of its model * {:g}", count - 1, least_share);
     finding.explanations.push_back({"slow_neighbour", "this GPU does less than others of its model beside it",

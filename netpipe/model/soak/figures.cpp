@@ -9,13 +9,13 @@
 
 namespace npgpu {
 
-namespace {
-
-bool is_slice(const SoakSample& s) { return s.pattern == MemoryPattern::none; }
-
 double rate_of(const SoakSample& s) {
   return s.busy_us > 0 && s.done > 0 ? s.done / from_microseconds(s.busy_us).count() : not_measured;
 }
+
+namespace {
+
+bool is_slice(const SoakSample& s) { return s.pattern == MemoryPattern::none; }
 
 SoakResult result_of_slice(const SoakSeries& series, const SoakPoint& point) {
   SoakResult r = model::result_of(point);
@@ -88,6 +88,7 @@ SoakFigure figure_of(const SoakCase& question, SoakLoad part, Gathered of) {
   f.power_w = mean(of.samples, &SoakSample::power_w);
   const std::size_t third = std::max<std::size_t>(1, of.samples.size() / 3);
   f.last_third_s = (of.samples.end() - static_cast<std::ptrdiff_t>(third))->elapsed_s;
+  f.samples = std::move(of.samples);
   set_course(f);
   return f;
 }
