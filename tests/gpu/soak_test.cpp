@@ -9,7 +9,7 @@
 #include <map>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/soak/memory_test.hpp"
 #include "npgpu/runner.hpp"
 
@@ -39,9 +39,12 @@ soak::MemoryTestOptions with_spoiled(MemoryPattern pattern, std::uint64_t offset
     std::uint64_t value = 0;
     address = pieces.front().address + offset;
     auto* const where = reinterpret_cast<void*>(address);
-    cuda::check(cudaMemcpy(&value, where, sizeof value, cudaMemcpyDefault), "reading a word");
+    const cuda::Stream stream;
+    cuda::check(cudaMemcpyAsync(&value, where, sizeof value, cudaMemcpyDefault, stream.get()), "reading a word");
+    stream.synchronize();
     value ^= bits;
-    cuda::check(cudaMemcpy(where, &value, sizeof value, cudaMemcpyDefault), "spoiling a word");
+    cuda::check(cudaMemcpyAsync(where, &value, sizeof value, cudaMemcpyDefault, stream.get()), "spoiling a word");
+    stream.synchronize();
   };
   return options;
 }
@@ -130,7 +133,10 @@ TEST_CASE("of many wrong words the first hundred are kept, and all are counted")
   const std::string device = devices::gpus().front().id;
   soak::MemoryTestOptions options{.passes = {{MemoryPattern::random, 1}}, .most_bytes = 64 * MiB};
   options.written = [](const soak::Pass&, const std::vector<soak::Piece>& pieces) {
-    cuda::check(cudaMemset(reinterpret_cast<void*>(pieces.front().address), 0, 1000 * word), "spoiling words");
+    const cuda::Stream stream;
+    cuda::check(cudaMemsetAsync(reinterpret_cast<void*>(pieces.front().address), 0, 1000 * word, stream.get()),
+                "spoiling words");
+    stream.synchronize();
   };
   const auto found = soak::memory_tester_for(device)->test(device, options);
   CHECK(found.mismatches == 1000);
@@ -142,9 +148,11 @@ TEST_CASE("the device's words are those of the host's formula") {
   soak::MemoryTestOptions options{.passes = soak::few_passes(9), .most_bytes = 64 * MiB};
   options.written = [](const soak::Pass& pass, const std::vector<soak::Piece>& pieces) {
     std::vector<std::uint64_t> words(1000);
-    cuda::check(cudaMemcpy(words.data(), reinterpret_cast<const void*>(pieces.front().address), words.size() * word,
-                           cudaMemcpyDefault),
+    const cuda::Stream stream;
+    cuda::check(cudaMemcpyAsync(words.data(), reinterpret_cast<const void*>(pieces.front().address),
+                                words.size() * word, cudaMemcpyDefault, stream.get()),
                 "reading words");
+    stream.synchronize();
     for (std::size_t i = 0; i < words.size(); ++i)
       REQUIRE(words[i] == soak::word_of(pass.pattern, pass.number, i, pieces.front().address + i * word));
   };
