@@ -49,7 +49,9 @@ class SimulatedRunner final : public ProbeRunner {
   ProbeSample launch(std::uint64_t repeats) override {
     const Seconds kernel{once_.cycles * static_cast<double>(repeats) / multiprocessors_.clock_hz};
     const Seconds begin = device_->clock().now();
-    const double factor = result_.run(launch_, latency_, kernel);
+    const bool is_of_memory = question().space == Space::global && it_reads_or_writes();
+    const double factor =
+        result_.run(launch_, latency_, kernel, nullptr, is_of_memory ? repeat_.work * static_cast<double>(repeats) : 0);
     ProbeSample sample;
     sample.host_us = microseconds(device_->clock().now() - begin);
     sample.device_us = microseconds((latency_ + kernel) * factor);
@@ -59,6 +61,10 @@ class SimulatedRunner final : public ProbeRunner {
     return sample;
   }
   std::optional<std::string> wrong_result() override { return result_.wrong(); }
+  bool it_reads_or_writes() const {  // rather than waiting for each access, as a chase does
+    return question().operation == Operation::read || question().operation == Operation::write ||
+           question().operation == Operation::copy;
+  }
 
   RepeatOf repeat_of_;
   std::shared_ptr<Device> device_;

@@ -62,6 +62,20 @@ TEST_CASE("who is left alone has the whole link") {
   CHECK(seconds(fabric.finish(other, 0).value()) == doctest::Approx(2.5));
 }
 
+// After 20 minutes the clock cannot tell from none the time that the last bytes of a fast link take.
+TEST_CASE("a fast link comes to an end late on the clock, too") {
+  Fabric fabric({4.5e11});
+  const auto lane = fabric.add_stream(), other = fabric.add_stream();
+  Time now = 1200;
+  for (int i = 0; i < 2000; ++i) {
+    fabric.submit(lane, {.latency = 1e-6, .bytes = 67108864.0 * 1.003, .links = {0}}, now);
+    fabric.submit(other, {.latency = 1.7e-6, .bytes = 67108864.0 / 3, .links = {0}}, now);
+    now = fabric.finish(lane, now).value();
+    now = fabric.finish(other, now).value();
+  }
+  CHECK(seconds(now - 1200) == doctest::Approx(2000 * (1e-6 + 67108864.0 * (1.003 + 1.0 / 3) / 4.5e11)).epsilon(1e-3));
+}
+
 TEST_CASE("behind a gate nothing begins, and marks have the time of its opening") {
   Fabric fabric({100});
   const auto lane = fabric.add_stream();

@@ -86,6 +86,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate",
         "trace", "model", "report", "campaign", "energy"}},
       {"energy", {"engine", "campaign", "modules", "probes"}},
+      {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
       {"campaign", {"engine", "devices/host", "ranks", "trace", "model", "report"}},
   };
   const auto all = includes();
@@ -117,7 +118,7 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");
       const bool kernel = from == "probes" && (one.file.ends_with(".cu") || one.file.ends_with(".cuh"));
-      const bool job = from == "calls" || from == "partition" ||
+      const bool job = from == "calls" || from == "partition" || from == "soak" ||
                        (from == "jobs" && (one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp")));
       CHECK((from == "devices/cuda" || module || kernel || job));
     }

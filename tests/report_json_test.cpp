@@ -53,8 +53,8 @@ TEST_CASE("the report's keys are a contract") {
   const json j = report(trace_of(sweep));
   CHECK(keys(j) == std::vector<std::string>{"busy_sibling", "calls", "derived", "document", "drift", "energies",
                                             "energy_figures", "jobs", "matrix", "partition_studies", "partitions",
-                                            "probes", "provenance", "rooflines", "run", "staged_messages", "transfers",
-                                            "version"});
+                                            "probes", "provenance", "rooflines", "run", "soak_figures", "soaks",
+                                            "staged_messages", "transfers", "version"});
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
   const json& s = j["transfers"][0];
@@ -129,7 +129,7 @@ TEST_CASE("the export holds every sample and nothing derived") {
   sweep.samples[1].intact = 1;
   const json j = exported(trace_of(sweep));
   CHECK(j["document"] == "npgpu-trace");
-  CHECK(j["version"] == "3.3");
+  CHECK(j["version"] == "3.4");
   const json& s = j["transfers"][0];
   CHECK(s["visits"]["bytes"] == json{1000});
   CHECK(s["visits"]["samples"] == json{2});

@@ -243,7 +243,8 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/noise", R"({"sigma": 5e-324})", "noise.sigma: expected a number from 0 to 1, none below 1e-09"},
       {"/hardware", R"({"compute_capability": 9.0})", "hardware.compute_capability: expected a text, found 9.0"},
       {"/comment", "1",
-       "comment: unknown key; known here: copy_engines, counters, counters_rise, duplex, facts, faults, hardware, "
+       "comment: unknown key; known here: copy_engines, counters, counters_rise, course, duplex, facts, faults, "
+       "flip_every_bytes, hardware, "
        "host, "
        "like, limits, link, links"},
   };

@@ -21,7 +21,9 @@ JOB = "--bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB"
 SAMPLES = {
     "check": ["check --trace T/h200_check.h5", "check --trace T/h200_run_a.h5", "check --trace T/h100_check.h5", "check --trace T/host.h5",
               "check --device sim:h200", "check --device sim:node8-sick --level 1", "check --device sim:D/sick/half-the-lanes.json --level 1",
-              "check --device sim:D/sick/ecc-errors.json --level 1", "check --device sim:D/sick/busy-neighbour.json --level 1"],
+              "check --device sim:D/sick/ecc-errors.json --level 1", "check --device sim:D/sick/busy-neighbour.json --level 1",
+              "check --soak 20s --memory-test --device sim:D/soak/flips.json", "check --soak 10min --device sim:D/soak/throttles.json",
+              "check --soak 10min --device sim:D/soak/falls-off-the-bus.json"],
     "overview": [f"report T/{name}.h5 --overview" for name in ("h200_run_a", "h200x2_matrix", "h100_quick_a", "host", "h200_blind_design",
                                                                "h200_streams", "h200_gemm", "h200_rounds", "h200_check")],
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",

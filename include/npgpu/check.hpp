@@ -17,6 +17,7 @@
 
 #include "npgpu/health.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 
@@ -35,6 +36,7 @@ struct CheckOf {
   std::size_t measured_again = 0;  // points with figures beyond their limits, or with intervals that hold them
   double wall_s = not_measured;
   std::string trace;  // its path; empty if it is not kept
+  std::vector<SoakDevice> soaks{};
 };
 std::vector<CheckOf::Gpu> gpus_of(const Trace&);
 

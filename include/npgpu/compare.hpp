@@ -154,10 +154,10 @@ struct Comparison {
   std::vector<ClassComparison> classes{};  // those that both sides have, in their order
   Tolerances tolerances{};
   std::size_t a_runs = 0, b_runs = 0;
-  std::string other_hardware{};  // why A and B are not the same hardware, in one sentence; empty if they are
-  std::string other_cards{};     // the same of two cards of one model; such differ, healthy ones, too
-  std::size_t energies = 0;      // series of energy in B, which are not compared
-  bool judges_cards = false;     // what differs between cards counts all the same
+  std::string other_hardware{};         // why A and B are not the same hardware, in one sentence; empty if they are
+  std::string other_cards{};            // the same of two cards of one model; such differ, healthy ones, too
+  std::size_t energies = 0, soaks = 0;  // series of energy and of soaks in B, which are not compared
+  bool judges_cards = false;            // what differs between cards counts all the same
 };
 
 // What it comes to; the first that holds.

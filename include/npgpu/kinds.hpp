@@ -19,6 +19,7 @@
 #include "npgpu/job.hpp"
 #include "npgpu/partition.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/soak.hpp"
 #include "npgpu/transfer.hpp"
 
 namespace npgpu {
@@ -29,8 +30,8 @@ template <class... Ks> struct List {
   static constexpr std::array<std::string_view, sizeof...(Ks)> names{Ks::name...};
 };
 
-using Kinds =
-    List<Transfers, Probes, Jobs, Calls, Partitions, Energies>;  // in the order in which they are measured and reported
+using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions, Energies,
+                   Soaks>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
 template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, List<Ks...>) {

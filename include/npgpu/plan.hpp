@@ -27,7 +27,14 @@ template <class K> struct Batch {
   DeviceInfo device;
   std::vector<Step<K>> steps;
   MemoryNeed need;
-  Seconds min_trial{0};  // no trial is shorter, but those that the classic schedule makes
+  Seconds min_trial{0};                    // no trial is shorter, but those that the classic schedule makes
+  std::vector<DeviceInfo> more_devices{};  // others that have steps in it, too
+
+  const DeviceInfo& device_for(const typename K::Case& question) const {
+    for (const DeviceInfo& one : more_devices)
+      if (one.id == device_of(question)) return one;
+    return device;
+  }
 
   std::set<typename K::Case> cases() const {
     std::set<typename K::Case> all;

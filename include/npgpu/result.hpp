@@ -88,6 +88,7 @@ using JobResult = Result<Jobs>;
 using CallResult = Result<Calls>;
 using PartitionResult = Result<Partitions>;
 using EnergyResult = Result<Energies>;
+using SoakResult = Result<Soaks>;
 
 // All points of a series, usable or not, by their axes, then by lane; of the measured lanes, numbered as in lanes().
 // For every K out of Kinds.
@@ -98,6 +99,7 @@ template <> std::vector<JobResult> results(const JobSeries&);
 template <> std::vector<CallResult> results(const CallSeries&);
 template <> std::vector<PartitionResult> results(const PartitionSeries&);
 template <> std::vector<EnergyResult> results(const EnergySeries&);
+template <> std::vector<SoakResult> results(const SoakSeries&);
 
 // The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
 // with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. The axes stay

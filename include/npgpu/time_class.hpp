@@ -24,7 +24,7 @@ enum class TimeClass {
   calls,
   jobs,        // timed by the host's clock
   gated_jobs,  // timed by the device: all was enqueued before it began
-  windows,     // of energy: power and work, no times
+  windows,     // of energy and of soaks: power and work, no times
 };
 template <>
 inline constexpr std::array<std::string_view, 9> names_of<TimeClass>{"device-copies", "host-copies", "pageable-copies",
@@ -43,5 +43,6 @@ inline TimeClass class_of(const JobCase& c) {
 inline TimeClass class_of(const CallCase& c) { return is_host_timed(c) ? TimeClass::calls : TimeClass::kernels; }
 inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
 inline TimeClass class_of(const EnergyCase&) { return TimeClass::windows; }
+inline TimeClass class_of(const SoakCase&) { return TimeClass::windows; }
 
 }  // namespace npgpu

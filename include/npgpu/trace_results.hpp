@@ -17,6 +17,7 @@
 #include "npgpu/partition_model.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/roofline.hpp"
+#include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 
@@ -27,6 +28,7 @@ struct TraceResults {
   BusySibling sibling;
   std::vector<EnergyFigure> energies;
   std::vector<Roofline> rooflines;
+  std::vector<SoakDevice> soaks;
   std::vector<StagedMessages> messages;
   std::vector<PartitionStudy> partitions;
   std::vector<MeasuredCosts> costs;  // of streams

@@ -89,6 +89,11 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Energies>& st
   return {Seconds{step.axes.window_ms * 1e-3 + 0.36}, Seconds{0.2}};  // until the counter steps, and to set up
 }
 
+// All devices do a slice at once.
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Soaks>& step) {
+  return {step.question.device == device.id && !device.simulated ? Seconds{step.axes.length_ms * 1e-3} : Seconds{0}};
+}
+
 // Of all visits to a point; `rest` is what each takes beside its trials.
 Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
   if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;

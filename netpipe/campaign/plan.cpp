@@ -39,7 +39,11 @@ std::vector<DeviceInfo> Plan::devices() const {
   std::vector<DeviceInfo> all;
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : of<K>()) {
-      if (std::ranges::find(all, batch.device.id, &DeviceInfo::id) == all.end()) all.push_back(batch.device);
+      const auto add = [&](const DeviceInfo& one) {
+        if (std::ranges::find(all, one.id, &DeviceInfo::id) == all.end()) all.push_back(one);
+      };
+      add(batch.device);
+      std::ranges::for_each(batch.more_devices, add);
       if constexpr (std::is_same_v<K, Transfers>)
         for (const TransferCase& c : batch.cases()) {
           if (is_between_ranks(c)) continue;  // the batch's device is this rank's end

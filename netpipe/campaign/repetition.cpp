@@ -36,6 +36,11 @@ const Repetition usual_repetition<Energies>{
     .adaptive = {.tolerance = 0.02, .trial = Seconds{0}, .min_trials = 1, .budget = Seconds{1.5}},
     .rounds = rounds_of_windows};
 
+// A slice is visited once: its number is part of the point.
+template <>
+const Repetition usual_repetition<Soaks>{
+    .is_classic = true, .classic = {.trials = 1, .fixed_repeats = 1}, .adaptive = {}, .rounds = 1};
+
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},

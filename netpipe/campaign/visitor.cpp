@@ -124,9 +124,10 @@ void Visitor::begin(SeriesProgress<K>& at, const Batch<K>& batch, const typename
   static_cast<typename K::Context&>(at.header) = batch.backend->context(question);
   at.header.question = question;
   at.header.schedule = schedule.text();
-  at.header.device_uuid = batch.device.uuid;
-  at.header.device_name = batch.device.name;
-  at.header.simulated = batch.device.simulated;
+  const DeviceInfo& device = batch.device_for(question);
+  at.header.device_uuid = device.uuid;
+  at.header.device_name = device.name;
+  at.header.simulated = device.simulated;
   if (runner) at.header.binding = runner->binding();
   try {
     at.index = state_.writer.begin<K>(at.header);
@@ -149,6 +150,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
                   Runner<K>& runner) {
   const Seconds share = this->share(batch, target.step);
   Step<K>& step = target.step;
+  const DeviceInfo& device = batch.device_for(step.question);
   std::optional<Measured<K>> measured;
   bool had = false;  // the trace that is continued has this visit, and another rank's lacks it
   try {
@@ -161,26 +163,26 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
     if (!any(with_, !had)) return observer_.skipped(share);
     const auto turn = uses_host_processors(step.question) && settings_.host_turn ? settings_.host_turn() : nullptr;
     const ranks::HangWatchdog::Trial trial(watchdog_);
-    if (of_leader(with_, has_rested(batch.device))) {
+    if (of_leader(with_, has_rested(device))) {
       runner.prepare(step);
       runner.warm_up(warm_up_time);
     }
     const Seconds now = steady_clock().now();
-    state_.neighbours.begin(batch.device.id, is_host_timed(step.question));
+    state_.neighbours.begin(device.id, is_host_timed(step.question));
     measured = npgpu::measure<K>(
         runner, schedule, step,
         [&] {
           if (asks(settings_.save)) watchdog_.meanwhile([&] { save(); });
           return any(with_, asks(settings_.stop));
         },
-        [&] { devices::settle(batch.device.id); });
+        [&] { devices::settle(device.id); });
     if (measured) measured->visit.at_s = (now - state_.begin).count();
   } catch (const RankLost&) {
     throw;
   } catch (const Error& e) {
     observer_.skipped(share);
     const SeriesError failure{fmt::format("at {}: {}", text_of(step.axes), e.what()), failure_of(e.kind()), e.device()};
-    state_.lost.note(batch.device.id, failure);
+    state_.lost.note(device.id, failure);
     give_up(at, failure);
     return save();
   }
@@ -189,9 +191,9 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
     return;
   }
   state_.ranks.note_choices(state_.writer);
-  state_.busy_until[batch.device.id] = steady_clock().now();
+  state_.busy_until[device.id] = steady_clock().now();
   if constexpr (std::is_same_v<K, Transfers>)
-    if (crosses_link(step.question)) state_.conditions.copied(batch.device, step.axes.bytes);
+    if (crosses_link(step.question)) state_.conditions.copied(device, step.axes.bytes);
   const Disturbance found = state_.neighbours.end();
   if (const std::string why = state_.neighbours.cannot_see(); !why.empty())
     observer_.note(why + ": what they disturb may stay unmarked");
@@ -205,7 +207,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
   point.take(measured->visit, trial_times<K>(step.question, measured->samples));
   point.visited_now = true;
   DriftByTime drift = state_.drifts[static_cast<std::size_t>(class_of(step.question))];
-  if (!batch.device.simulated) drift = with_run_to_run(drift, class_of(step.question));
+  if (!device.simulated) drift = with_run_to_run(drift, class_of(step.question));
   point.standing = settings_.repetition<K>().standing(measured->visit.stop, point.counted_us(), drift);
   measured->visit.stop = point.standing.stop;
   if (!had) state_.writer.add<K>(at.index, measured->visit, measured->samples);

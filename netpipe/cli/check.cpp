@@ -18,6 +18,7 @@
 #include "netpipe/cli/second_look.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/soak_plan.hpp"
 #include "netpipe/cli/temporary_folder.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/devices/gpu_driver.hpp"
@@ -32,7 +33,21 @@ Level level_of(const Options& options) {
   return static_cast<Level>(parse_count("level", options.maybe("level").value_or("2"), 1, 3));
 }
 
+bool is_soak(const Options& options) { return options.has("soak") || options.on("memory-test"); }
+
+// A soak judges itself: by what each GPU did at its begin, and by its neighbours.
+void refuse_beside_soak(const Options& options) {
+  for (const char* other : {"level", "reference", "again", "trace", "rounds"})
+    if (options.has(other))
+      throw Error(ErrorKind::usage, fmt::format("--{}: it belongs to a check without --soak and --memory-test, which "
+                                                "judge each GPU by what it did at its begin, and by its neighbours",
+                                                other));
+  if (options.on("one-by-one"))
+    throw Error(ErrorKind::usage, "--one-by-one: --soak and --memory-test work on all GPUs at once");
+}
+
 Seconds again_time(const Options& options) {
+  if (is_soak(options)) return Seconds{0};
   const auto given = options.maybe("again");
   if (given) return parse_duration("again", *given, Seconds{0});
   return level_of(options) == Level::seconds ? Seconds{2} : Seconds{8};
@@ -51,7 +66,8 @@ Rules rules_of(const Options& options, bool measured) {
     rules.reference_gpus = reference.gpus;
   }
   if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
-  if (measured || options.has("level")) rules.required = required_metrics(level_of(options));
+  if (is_soak(options)) rules.required = {"results"};
+  else if (measured || options.has("level")) rules.required = required_metrics(level_of(options));
   return rules;
 }
 
@@ -80,6 +96,7 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
       throw Error(ErrorKind::usage, fmt::format("--reference: {} is of {}, and {} is a {}", rules.reference,
                                                 rules.reference_gpus.front(), gpu.id, gpu.name));
   check.findings = health_of(trace, rules);
+  check.soaks = soak_devices(trace);
   if (check.gpus.empty()) check.why_not_judged = "the trace has no measurement of a GPU";
   std::set<std::string> models;
   for (const CheckOf::Gpu& gpu : check.gpus) models.insert(reference_text(gpu.name));
@@ -87,6 +104,7 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
                   : models.size() == 1 && !models.begin()->empty()
                       ? *models.begin()
                       : "what link, clocks and widths allow (only coarse limits for this model)";
+  if (!check.soaks.empty()) check.decided = "what each GPU did at the begin, and its neighbours";
 }
 
 // GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.
@@ -121,6 +139,10 @@ void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan
 }
 
 Plan plan_of(const Options& options, const std::vector<DeviceInfo>& gpus) {
+  constexpr Seconds shortest{1};
+  if (const auto text = options.maybe("soak"))
+    return soak_plan(gpus, parse_duration("soak", *text, shortest), options.on("memory-test"));
+  if (options.on("memory-test")) return memory_test_plan(gpus);
   const Level level = level_of(options);
   return level == Level::all ? characterize_plan(options) : check_plan(gpus, level);
 }
@@ -131,11 +153,16 @@ int measure_and_judge(const Options& options) {
   // Its findings are what is asked for, and in a prolog nobody reads the rest.
   if (!options.has("progress") && how.progress == ProgressForm::cases) how.progress = ProgressForm::none;
   set_repetition(how, options, level_of(options));
+  if (is_soak(options)) {
+    how.repetitions = default_repetitions();  // a slice is visited once
+    how.side_by_side = false;                 // one runner has all GPUs
+  }
   std::optional<TemporaryFolder> temporary;
   if (!how.dry_run) {
     catch_signals();
     stop_with_parent();
-    if (!options.has("output")) how.output = (temporary.emplace("check").path() / "check.h5").string();
+    if (!options.has("output") && !is_soak(options))
+      how.output = (temporary.emplace("check").path() / "check.h5").string();
     const std::vector<std::string> likely =
         options.has("device") ? split_words("device", options.text("device")) : devices::likely_gpus();
     if (how.side_by_side && likely.size() > 1) {
@@ -187,6 +214,7 @@ int measure_and_judge(const Options& options) {
 }
 
 int run_check(const Options& options) {
+  if (is_soak(options)) refuse_beside_soak(options);
   const bool nagios = options.text("exit-codes") == "nagios";
   if (!nagios && options.text("exit-codes") != "npgpu")
     throw Error(ErrorKind::usage, "--exit-codes: '" + options.text("exit-codes") + "' is none of npgpu, nagios");
@@ -222,11 +250,11 @@ Command check() {
       {},
       {"npgpu check", "npgpu check --level 1 --expect gpus=8,link=gen5x16,driver=580",
        "npgpu check --reference good_node.h5 --junit check.xml --openmetrics /var/lib/node_exporter/npgpu.prom",
-       "npgpu check --trace node7.h5 --all"},
+       "npgpu check --soak 10min --output soak.h5", "npgpu check --trace node7.h5 --all"},
       with_measure_options(
           {{"What is checked",
             {Option("device", {}, "A list. Default: all GPUs."), "one-by-one", Option("level", {}, "Default: 2."),
-             Option("again", {}, "Default: 2s at level 1, else 8s."),
+             "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
              Option("trace", {}, "Judge it, and measure nothing."),
              Option("reference", {},
                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
@@ -238,7 +266,8 @@ Command check() {
       run_check};
   for (OptionGroup& group : command.groups)
     for (Option& option : group.options) {
-      if (option.name == "output") option.note = "Default: the trace is not kept.";
+      if (option.name == "output")
+        option.note = "Default: the trace is not kept, but of --soak and --memory-test, as npgpu-HOST-TIME-ID.h5.";
       if (option.name == "rounds") option.note = "Level 1: 3.";
       if (option.name == "progress") option.note = "Here none elsewhere.";
     }

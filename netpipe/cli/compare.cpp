@@ -70,9 +70,10 @@ int run_compare(const Options& options) {
     of.found = compare(of.a.runs, of.b.runs, tolerance);
     of.found.judges_cards = options.on("other-hardware");
     if (!share_a_point(of.found))
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} and {} have no point in common{}", of.a.files.front(), of.b.files.front(),
-                              of.found.energies ? ": series of energy are not compared" : ""));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} and {} have no point in common{}", of.a.files.front(), of.b.files.front(),
+                      of.found.energies || of.found.soaks ? ": series of energy and of soaks are not compared" : ""));
   }
   write(options, of);
   return of.refused ? exit_code::other_hardware : exit_code_of(outcome_of(of.found));

@@ -36,6 +36,14 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"TIME",
         "A figure beyond its limit, or with the limit inside its interval, is measured again until it is settled, for "
         "at most this long. It is slow only if it stays slow. 0: never."}},
+      {"soak",
+       {"TIME",
+        "Keep all GPUs at work for so long, 10min or 1h: compute, tensor cores, memory, copies, in turn and several at "
+        "once. All results are compared; rates, clocks, temperatures, power and errors are recorded as they change."}},
+      {"memory-test",
+       {"",
+        "Write patterns into all free memory of each GPU and read them back: each bit of each word at 1 and at 0, "
+        "addresses, random words. With --soak it is one of the loads, a part of it in each turn."}},
       {"one-by-one",
        {"",
         "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "

@@ -119,12 +119,14 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
 }
 
 Seconds parse_duration(std::string_view option, std::string_view text, Seconds min) {
-  constexpr std::string_view advice = "no duration; write seconds, or 250ms, 10us";
+  constexpr std::string_view advice = "no duration; write seconds, or 250ms, 10us, 10min, 1h";
   const auto n = number(text);
   if (!n || !n->fits) refuse(option, text, advice);
   double scale = 1;
   if (n->unit == "ms") scale = 1e-3;
   else if (n->unit == "us") scale = 1e-6;
+  else if (n->unit == "min") scale = 60;
+  else if (n->unit == "h") scale = 3600;
   else if (!n->unit.empty() && n->unit != "s") refuse(option, text, advice);
   if (n->value * scale < min.count()) refuse(option, text, "too small: it must be positive");
   if (n->value * scale > 86400) refuse(option, text, "more than a day");

@@ -23,7 +23,7 @@ std::uint64_t parse_count(std::string_view option, std::string_view text, std::u
 // and each once in the result.
 std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_view text, std::uint64_t min,
                                         std::uint64_t max);
-// "0.25", "250ms", "2s", "10us": plain numbers are seconds. Positive, or at least `min`.
+// "0.25", "250ms", "2s", "10us", "10min", "1h": plain numbers are seconds. Positive, or at least `min`.
 Seconds parse_duration(std::string_view option, std::string_view text, Seconds min = Seconds{1e-9});
 // "5%", "0.05": a fraction. More than 1 only with a percent sign: "10" may be meant as 10 %.
 double parse_fraction(std::string_view option, std::string_view text);

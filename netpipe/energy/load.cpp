@@ -18,9 +18,6 @@ namespace npgpu::energy {
 
 namespace {
 
-// Of copies: so large that calls cost nothing beside them.
-constexpr std::uint64_t copy_bytes = 64 * MiB;
-
 // ---- which probe, which shape --------------------------------------------------------------------
 
 Operation operation_of(EnergyWork work) {
@@ -91,14 +88,14 @@ Direction direction_of(EnergyWork work) {
   return work == EnergyWork::h2d ? Direction::h2d : Direction::d2h;
 }
 
-std::pair<const Module*, Step<Transfers>> copy_of(const EnergyCase& c) {
+std::pair<const Module*, Step<Transfers>> copy_of(const EnergyCase& c, const CopyForm& form = {}) {
   const Module& module = default_module(devices::find(c.device));
   const std::string name(module.name());
   TransferCase copy =
       c.work == EnergyWork::peer ? peer_case(name, c.device, c.target) : case_on(name, c.device, direction_of(c.work));
   copy.async = true;
-  copy.timing = Timing::gated;
-  return {&module, {copy, {copy_bytes}}};
+  copy.timing = form.gated ? Timing::gated : Timing::event;
+  return {&module, {copy, {form.bytes}}};
 }
 
 // ---- the runner of either ------------------------------------------------------------------------
@@ -125,11 +122,15 @@ template <class K> class RunnerLoad final : public Load {
     }
     const Seconds took = runner_->clock().now() - begin;
     each_ = took / static_cast<double>(repeats_);
-    return {work() * static_cast<double>(repeats_), took};
+    return {work() * static_cast<double>(repeats_), took, K::timed(step_.question, samples_), repeats_};
   }
   std::optional<std::string> check() override {
     if (samples_.empty()) return "no run ended";
     return runner_->check(samples_);
+  }
+  void renew() override {
+    runner_->prepare(step_);
+    samples_.clear();
   }
   std::string binding() const override { return runner_->binding(); }
 
@@ -181,10 +182,10 @@ MemoryNeed available(const EnergyCase& c) {
   return choice.probe->available(choice.step.question);
 }
 
-std::unique_ptr<Load> open_load(const EnergyCase& c) {
+std::unique_ptr<Load> open_load(const EnergyCase& c, const CopyForm& form) {
   if (is_idle(c.work)) return nullptr;
   if (is_link_copy(c.work)) {
-    const auto [module, step] = copy_of(c);
+    const auto [module, step] = copy_of(c, form);
     return std::make_unique<RunnerLoad<Transfers>>(*module, step);
   }
   const Choice choice = choice_of(c);

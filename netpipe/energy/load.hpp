@@ -1,4 +1,4 @@
-// The work of an energy window: the runner of a probe or of a module, made to run for a while at a time.
+// The work of an energy window or of a soak: the runner of a probe or of a module, made to run for a while at a time.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,19 @@ namespace npgpu::energy {
 class Load {
  public:
   virtual ~Load() = default;
-  // Runs for about so long; what was done, in operations or bytes, and how long it took by the work's own clock.
+  // Runs for about so long; what was done, in operations or bytes, how long it took by the work's own clock, and by the
+  // timing of its kind, which leaves out what is around it.
   struct Done {
     double work = 0;
     Seconds took{0};
+    Seconds timed{0};
+    std::uint64_t repeats = 0;
   };
   virtual Done run(Seconds about) = 0;
   // What is wrong with the results of the last run; nothing if they are right.
   virtual std::optional<std::string> check() = 0;
+  // Begins anew, with fresh data: what is wrong in the old stays wrong.
+  virtual void renew() = 0;
   virtual std::string binding() const = 0;
 };
 
@@ -28,7 +33,13 @@ class Load {
 std::optional<std::string> refuses(const EnergyCase&);
 MemoryNeed needs(const EnergyCase&);
 MemoryNeed available(const EnergyCase&);
+// Of copies: how they are timed, and how large each is. Gates keep copies in the stream until all are there, and need a
+// device that has room for the gate's kernel.
+struct CopyForm {
+  bool gated = true;
+  std::uint64_t bytes = 64 * MiB;  // so large that calls cost nothing beside them
+};
 // Null of a case that does nothing. Throws Error.
-std::unique_ptr<Load> open_load(const EnergyCase&);
+std::unique_ptr<Load> open_load(const EnergyCase&, const CopyForm& = {});
 
 }  // namespace npgpu::energy

@@ -11,6 +11,7 @@ TraceResults::TraceResults(const Trace& of)
       sibling(busy_sibling(of)),
       energies(energy_figures(of)),
       rooflines(rooflines_of(of)),
+      soaks(soak_devices(of)),
       messages(staged_messages(of)),
       partitions(partition_studies(of)),
       costs(stream_costs(of)),

@@ -41,6 +41,7 @@ void check_json(std::ostream& out, const CheckOf& of) {
                  Json::array({"simulated", gpu.simulated})});
   });
   all["findings"] = json_of(of.findings);
+  all["soak"] = array_of(of.soaks, [](const SoakDevice& d) { return soak_json(d); });
   write_json(out, all, 2);
 }
 

@@ -7,6 +7,7 @@
 
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/series_text.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
@@ -114,6 +115,8 @@ void write_device(Document& doc, const CheckOf& of, const std::string& id, const
     for (const HealthFinding* finding : all)
       if (finding->health == health && (every_finding || health != Health::pass)) write_finding(doc, *finding, said);
   if (every_finding || verdict != CheckVerdict::ok) write_skipped(doc, all);
+  for (const SoakDevice& soaked : of.soaks)
+    if (soaked.id == id) doc.table(soak_table(soaked));
 }
 
 }  // namespace

@@ -115,6 +115,12 @@ Json energy_json(const EnergyFigure& f) {
                entry("disturbed", or_null(f.full.disturbed)), entry("error", or_null(f.why))});
 }
 
+Json points_json(const SoakSeries& series) {
+  return array_of(results(series), [](const SoakResult& r) {
+    return with(result_json(r), {entry("busy_us", r.time_us.value), entry("rate_per_s", r.rate.value)});
+  });
+}
+
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results(series), [](const Result<K>& r) {
     return with(result_json(r), {entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
@@ -315,6 +321,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
 //       for energies "points": [ { fields of a load, trials, stop, disturbed, power_w, read_power_w (by readings of the
 //                                  instantaneous power), rate_per_s, clock_mhz, temperature_c } ]
+//       for soaks  "points": [ { fields of a slice, trials, stop, disturbed, busy_us, rate_per_s } ]
 //     } ],
 //     "drift": [ { time_class, points, by_round (shares, positive: that round was slower), in_intervals and
 //                  run_to_run (standard deviations that intervals hold: of this run's rounds, and from run to run; of
@@ -323,6 +330,13 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       counts_energy, power_w, read_power_w, rate_per_s, each_pj (of one, over idle), half_over_line (what one costs
 //       at half work, over what it does at full work), clock_mhz, clock_lowered, temperature_c, disturbed, error } ],
 //     "rooflines": [ see roofline_json.cpp ],
+//     "soak_figures": [ { device, device_name, simulated, elapsed_s, slices, temperature_c (median of the second half
+//     of its
+//       slices), highest_temperature_c, "loads": [ { name, part, together, counts, slices, begin_per_s, end_per_s (the
+//       first and the last third), lowest_per_s, change (share), clock_mhz, temperature_c, power_w, compared (share of
+//       the work), mismatches, "course": { elapsed_s, rate_per_s, clock_mhz, temperature_c, power_w: a number a slice }
+//       } ], "throttles": [ { reason, at_s, last_s, slices } ], "wrong_words": [ { address,
+//       pattern, expected, found, bits, again } ], errors } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],
@@ -354,6 +368,7 @@ void report_json(std::ostream& out, const TraceResults& of) {
   json["busy_sibling"] = json_of(of.sibling);
   json["energy_figures"] = array_of(of.energies, energy_json);
   json["rooflines"] = array_of(of.rooflines, [](const Roofline& device) { return json_of(RooflineReport{device}); });
+  json["soak_figures"] = array_of(of.soaks, [](const SoakDevice& d) { return soak_json(d, SoakDetail::slices); });
   json["derived"] = devices_json(of.derived);
   json["matrix"] = matrix_json(of.matrix, of.verdict);
   json["partition_studies"] = studies_json(of.partitions);

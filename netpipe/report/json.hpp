@@ -5,6 +5,7 @@
 
 #include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 
@@ -15,7 +16,10 @@ Json json_of(double);
 Json json_of(const TraceRoot&);
 Json json_of(const Provenance&);
 Json json_of(const Estimate&);
-Json json_of(const HealthFinding&);  // the same in every document
+// The same in every document.
+Json json_of(const HealthFinding&);
+enum class SoakDetail { loads, slices };
+Json soak_json(const SoakDevice&, SoakDetail = SoakDetail::loads);
 Json json_of(const std::vector<Lane>&);
 Json studies_json(std::span<const PartitionStudy>);
 Json json_of(const RooflineReport&);

@@ -56,6 +56,11 @@ Estimate figure_of(const EnergyCase& c, const EnergyResult& r) {
   return {r.power_w.value * pj, r.power_w.low * pj, r.power_w.high * pj, "pJ", r.power_w.method};
 }
 
+Estimate figure_of(const SoakCase& c, const SoakResult& r) {
+  return {r.rate.value, r.rate.low, r.rate.high,
+          counts_operations(c.load) || c.load == SoakLoad::together ? "FLOP/s" : "B/s", r.rate.method};
+}
+
 std::string_view counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
 std::string_view counted_in(const ProbeCase& c, const ProbeResult&) { return counted_of(c).words; }
 std::string_view counted_in(const JobCase& c, const JobResult&) {
@@ -67,6 +72,10 @@ std::string_view counted_in(const CallCase&, const CallResult& r) {
 std::string_view counted_in(const EnergyCase& c, const EnergyResult&) {
   if (is_idle(c.work)) return "power of the whole device";
   return counts_operations(c.work) ? "energy of an operation, idle included" : "energy of a byte, idle included";
+}
+std::string_view counted_in(const SoakCase& c, const SoakResult&) {
+  if (c.load == SoakLoad::together) return "operations of tensor cores, beside other loads";
+  return counts_operations(c.load) ? "operations" : "bytes";
 }
 std::string_view counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 

@@ -56,6 +56,9 @@ template <class K> void series_text(Document&, const Series<K>&, bool);  // in s
 // Kinds whose series are one table together.
 void all_text(Document&, const std::vector<CallSeries>&);
 void all_text(Document&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
+void all_text(Document&, const std::vector<SoakSeries>&, const std::vector<SoakDevice>&);
+// A row for each load of one device.
+Table soak_table(const SoakDevice&);
 // A row for each kind of work of one device.
 Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "netpipe/devices/simulated/course.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 
 namespace npgpu::simulated {
@@ -101,16 +102,6 @@ Facts read_facts(const JsonObject& from) {
     else facts.emplace_back(key, value);
   }
   return facts;
-}
-
-Telemetry read_telemetry(const JsonObject& from) {
-  Telemetry t;
-  t.sm_clock_mhz = from.number_or("sm_clock_mhz", not_measured, {0, 1e6});
-  t.memory_clock_mhz = from.number_or("memory_clock_mhz", not_measured, {0, 1e6});
-  t.power_w = from.number_or("power_w", not_measured, {0, 1e6});
-  t.temperature_c = from.number_or("temperature_c", not_measured, {0, 1000});
-  t.throttle_reasons = from.integer_or("throttle_reasons", 0, 0, std::numeric_limits<std::uint32_t>::max());
-  return t;
 }
 
 Neighbour read_neighbour(const JsonObject& from) {

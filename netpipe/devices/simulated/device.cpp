@@ -64,21 +64,23 @@ Device::Device(std::string id, Spec spec, std::uint64_t opening)
     : id_(std::move(id)),
       spec_(std::move(spec)),
       timeline_(spec_.copy_engines, spec_.duplex_slowdown_h2d, spec_.duplex_slowdown_d2h),
-      noise_(spec_.noise, opening) {
+      noise_(spec_.noise, opening),
+      age_(age_of(id_)) {
   if (spec_.noise.cost_drift > 0) drift_costs(spec_, noise_);
 }
 
-// As its spec says it is under load; the clock of its multiprocessors is the one that kernels run at.
-Telemetry Device::telemetry() const {
-  if (!spec_.condition.telemetry) return {};
-  Telemetry t = *spec_.condition.telemetry;
-  if (std::isnan(t.sm_clock_mhz)) t.sm_clock_mhz = number_fact(spec_.hardware, "shader_clock_mhz");
-  return t;
+Telemetry Device::telemetry() const { return telemetry_of(spec_, age_); }
+
+void Device::grow_older() {
+  age_.worked += Seconds{static_cast<double>(clock_.time - aged_)};
+  aged_ = clock_.time;
 }
 
 Device::Call::Call(Device& device, std::string_view what) : device_(device) {
   const std::uint64_t number = ++device.calls_;
   bool fails = false;
+  device.grow_older();
+  if (const Change* const now = device.age_.change(device.spec_.course)) device.lost_ |= now->is_lost;
   for (const Fault& fault : device.spec_.faults) {
     if (!fault.is_at(number)) continue;
     fails |= fault.kind == FaultKind::fail;
@@ -87,12 +89,7 @@ Device::Call::Call(Device& device, std::string_view what) : device_(device) {
     zeroes_ |= fault.kind == FaultKind::zeros;
     times_out_gates_ |= fault.kind == FaultKind::gate_timeout;
   }
-  if (device.lost_) {
-    const std::lock_guard lock(devices().mutex);
-    devices().lost.insert(device.id_);
-    throw Error(ErrorKind::lost, fmt::format("{}: the device is lost, seen at call {} ({})", device.id_, number, what),
-                device.id_);
-  }
+  if (device.lost_) lose(device.id_, fmt::format("at call {} ({})", number, what));
   if (fails)
     throw Error(ErrorKind::failed, fmt::format("{}: call {} ({}) failed, as its spec asks", device.id_, number, what));
 }
@@ -101,14 +98,19 @@ Device::Call::~Call() {
   if (times_out_gates_) device_.time_out_gates();
   if ((!corrupts_ && !zeroes_) || !device_.written_) return;
   if (zeroes_) std::fill_n(device_.written_->data, device_.written_bytes_, std::byte{0});
-  else device_.written_->data[device_.calls_ * 2654435761u % device_.written_bytes_] ^= std::byte{1};
+  else device_.change_a_byte();
   device_.written_->content = device_.new_content();
 }
 
-void Device::wrote(Payload& payload, std::uint64_t bytes, std::uint64_t content) {
+void Device::change_a_byte() { written_->data[calls_ * 2654435761u % written_bytes_] ^= std::byte{1}; }
+
+void Device::wrote(Payload& payload, std::uint64_t bytes, std::uint64_t content, double moved) {
   payload.content = content;
   written_ = &payload;
   written_bytes_ = bytes;
+  if (age_.move(spec_.course, moved) == 0) return;
+  change_a_byte();
+  payload.content = new_content();
 }
 
 void Device::time_out_gates() {
@@ -123,19 +125,21 @@ void Device::touch(std::string_view what) { const Call call(*this, what); }
 
 void Device::write(std::string_view what, Payload& payload, std::uint64_t bytes) {
   const Call call(*this, what);
-  wrote(payload, bytes, new_content());
+  wrote(payload, bytes, new_content(), 0);
 }
 
 double Device::run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes,
-                          Stream* gate) {
-  const double factor = noise_.trial();
+                          Stream* gate, double touched) {
+  double slowdown = 1;
   {
     const Call call(*this, "launch kernel");
-    spend(launch + latency + kernel);
+    if (const Change* const now = age_.change(spec_.course)) slowdown = now->kernel_slowdown;
+    spend(launch + latency + kernel + (slowdown - 1) * (latency + kernel));
   }
+  const double factor = noise_.trial() * slowdown;
   if (gate) gate->release();
   const Call call(*this, "synchronize");
-  wrote(result, bytes, new_content());
+  wrote(result, bytes, new_content(), touched);
   spend(spec_.host.synchronize);
   noise_.next_trial();
   return factor;
@@ -203,7 +207,7 @@ void Stream::copy(const Route& route, Payload& from, Payload& to, std::uint64_t 
   submit(route, bytes);
   if (!route.on_host && (!async || route.staged)) wait();
   if (from.content == 0 || from.content != to.content) std::memcpy(to.data, from.data, real_part(bytes));
-  device_->wrote(to, real_part(bytes), from.content);
+  device_->wrote(to, real_part(bytes), from.content, static_cast<double>(bytes));
 }
 
 void Stream::synchronize() {
@@ -254,6 +258,26 @@ std::uint64_t openings_of(const std::string& id) {
 bool is_lost(const std::string& id) {
   const std::lock_guard lock(devices().mutex);
   return devices().lost.contains(id);
+}
+
+void lose(const std::string& id, const std::string& where) {
+  const std::lock_guard lock(devices().mutex);
+  devices().lost.insert(id);
+  throw Error(ErrorKind::lost, fmt::format("{}: the device is lost, seen {}", id, where), id);
+}
+
+// As its spec says it is under load; the clock of its multiprocessors is the one that kernels run at.
+Telemetry telemetry_of(const Spec& spec, const Age& age) {
+  Telemetry t = spec.condition.telemetry.value_or(Telemetry{});
+  const Change* const now = age.change(spec.course);
+  if (!spec.condition.telemetry && !now) return {};
+  if (std::isnan(t.sm_clock_mhz)) t.sm_clock_mhz = number_fact(spec.hardware, "shader_clock_mhz");
+  if (!now) return t;
+  for (double Telemetry::*figure :
+       {&Telemetry::sm_clock_mhz, &Telemetry::memory_clock_mhz, &Telemetry::power_w, &Telemetry::temperature_c})
+    if (std::isfinite(now->telemetry.*figure)) t.*figure = now->telemetry.*figure;
+  t.throttle_reasons |= now->telemetry.throttle_reasons;
+  return t;
 }
 
 // ---- the devices that are open -----------------------------------------------------------------------

@@ -116,10 +116,11 @@ class Device {
   void forget(const Payload&) noexcept;  // it is about to go
 
   // A kernel, launched and waited for: two calls. The host's time goes on by launch + latency + kernel + synchronize,
-  // all with the noise of the trial, which is returned: the factor by which the kernel took longer than `kernel`. A
-  // gate that it waits behind is opened between the two.
+  // all with the noise of the trial, and latency and kernel with the slowdown of the device's course as well: the
+  // product, which is returned, is the factor by which the kernel took longer than `kernel`. A gate that it waits
+  // behind is opened between the two. `touched`: bytes of memory that it reads and writes.
   double run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes,
-                    Stream* gate = nullptr);
+                    Stream* gate = nullptr, double touched = 0);
   // The noise of the next copy, which is multiplied with that of its trial.
   double operation_noise() { return noise_.operation(); }
 
@@ -147,7 +148,9 @@ class Device {
     bool corrupts_ = false, zeroes_ = false, times_out_gates_ = false;
   };
 
-  void wrote(Payload&, std::uint64_t bytes, std::uint64_t content);
+  void grow_older();  // by the time since it was last asked
+  void change_a_byte();
+  void wrote(Payload&, std::uint64_t bytes, std::uint64_t content, double moved);
   void time_out_gates();
   Time& now() { return clock_.time; }
   void spend(Seconds cost) { clock_.time += scaled(cost); }
@@ -161,6 +164,8 @@ class Device {
   std::vector<Stream*> streams_;
   std::uint64_t calls_ = 0, used_bytes_ = 0, contents_ = 0;
   bool lost_ = false;
+  Age& age_;
+  Time aged_ = 0;
   Payload* written_ = nullptr;  // last
   std::uint64_t written_bytes_ = 0;
 };
@@ -217,7 +222,10 @@ class Stream final : public DeviceTimer {
 std::shared_ptr<Device> open_device(const std::string& id);
 // How often it was opened in this process.
 std::uint64_t openings_of(const std::string& id);
-// By a fault of its spec; it stays so until the program ends.
+// By a fault or the course of its spec; it stays so until the program ends.
 bool is_lost(const std::string& id);
+[[noreturn]] void lose(const std::string& id, const std::string& where);  // throws Error(lost)
+// At its age, with what its course makes of what the spec states under load.
+Telemetry telemetry_of(const Spec&, const Age&);
 
 }  // namespace npgpu::simulated

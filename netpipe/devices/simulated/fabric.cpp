@@ -115,7 +115,9 @@ void Fabric::happen() {
   constexpr double a_byte_in_a_million = 1e-6;
   bool changed = false;
   for (State& state : streams_) {
-    if (state.flows && state.left <= a_byte_in_a_million) {
+    // What is left may take less time than the clock, minutes on, can tell from none.
+    const auto end = end_of_head(state);
+    if (state.flows && (state.left <= a_byte_in_a_million || (end && *end <= time_))) {
       state.flows = false;
       state.queue.pop_front();
       state.end_one(time_);

@@ -181,6 +181,7 @@ class Simulated final : public DeviceFamily {
     return all;
   }
   LinkState link_state(const std::string& id) const override { return spec_of(id).condition.link; }
+  Telemetry telemetry(const std::string& id) const override { return telemetry_of(spec_of(id), age_of(id)); }
   std::unique_ptr<Companion> companion(const std::string& id) const override { return companion_on(id); }
 };
 

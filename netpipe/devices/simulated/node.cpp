@@ -68,6 +68,11 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
     };
     pairs("blind", blind_);
     pairs("zeros", zeros_);
+    from.maybe_objects("own", [&](const JsonObject& one) {
+      Own& own = own_[one.text("gpu")];
+      one.maybe_object("telemetry", [&](const JsonObject& its) { own.telemetry = read_telemetry(its); });
+      own.course = read_course(one);
+    });
     from.maybe_objects("numa_node", [&](const JsonObject& one) {
       if (memory_.empty()) refuse(file, "numa_node: there is no memory");
       named_node_[one.text("of")] = static_cast<int>(one.integer("is", 0, memory_.size() - 1));
@@ -84,9 +89,12 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
     for (const std::string& vertex : {link.between, link.other})
       if (is_gpu(vertex) && vertex_of("sim:x:" + vertex.substr(3)).empty())
         refuse(file, fmt::format("links: there is no {} among {} GPUs", vertex, gpus_));
-  for (const auto& [gpu, node] : named_node_)
+  const auto must_be_there = [&](const char* key, const std::string& gpu) {
     if (!is_gpu(gpu) || vertex_of("sim:x:" + gpu.substr(3)) != gpu)
-      refuse(file, fmt::format("numa_node: there is no {} among {} GPUs", gpu, gpus_));
+      refuse(file, fmt::format("{}: there is no {} among {} GPUs", key, gpu, gpus_));
+  };
+  for (const auto& [gpu, node] : named_node_) must_be_there("numa_node", gpu);
+  for (const auto& [gpu, own] : own_) must_be_there("own", gpu);
 }
 
 std::string Node::vertex_of(const std::string& device) const {
@@ -246,6 +254,10 @@ Spec Node::gpu(std::size_t number) const {
       path = at + (path.empty() ? "" : " > ") + path;
     }
   if (!path.empty()) put("pci_path", path);
+  if (const auto own = own_.find(me); own != own_.end()) {
+    if (own->second.telemetry) spec.condition.telemetry = own->second.telemetry;
+    spec.course = own->second.course;
+  }
   return spec;
 }
 

@@ -85,6 +85,11 @@ class Node {
   std::map<std::string, int> named_node_;  // where the system names another one than the nearest
   std::vector<NodeLink> links_;
   Vertices blind_, zeros_;
+  struct Own {
+    std::optional<Telemetry> telemetry{};
+    Course course{};
+  };
+  std::map<std::string, Own> own_;  // of single GPUs, in place of the common ones
   double write_cap_ = 0, read_cap_ = 0, staged_cap_ = 0, kernel_cap_ = 0;
 };
 

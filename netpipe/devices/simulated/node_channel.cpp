@@ -111,13 +111,16 @@ class NodeChannel final : public Channel {
         open_(open_node(node_id(c))),
         there_(open_->node->route(c)),
         timer_(open_),
-        source_(max_bytes, host::source_of(c).offset, host::PageSize::large),
-        target_(max_bytes, host::target_of(c).offset, host::PageSize::large) {
+        source_(real_part(max_bytes), host::source_of(c).offset, host::PageSize::large),
+        target_(real_part(max_bytes), host::target_of(c).offset, host::PageSize::large),
+        course_(open_->node->gpu(member_of(device_of(c)).value().gpu).course),
+        age_(age_of(device_of(c))) {
+    look_for_loss();
     if (const Link* link = open_->node->common().link(c.direction, c.memory)) gap_ = link->gap;
     if (is_of_words(c.pattern)) there_.latency *= 2;  // a request goes there and an answer comes back, or two flags
     if (c.pattern != Pattern::pingpong) return;
     back_ = open_->node->route(lane_case(c, npgpu::reversed(lanes(c).front())));
-    returned_ = host::PageableBuffer(max_bytes, host::source_of(c).offset, host::PageSize::large);
+    returned_ = host::PageableBuffer(real_part(max_bytes), host::source_of(c).offset, host::PageSize::large);
   }
 
   void prepare(std::uint64_t bytes) override {
@@ -125,30 +128,35 @@ class NodeChannel final : public Channel {
       throw Error(ErrorKind::usage,
                   fmt::format("a channel opened for 1 to {} bytes was asked for {}", max_bytes_, bytes));
     bytes_ = bytes;
-    payload::fill(source_.payload(bytes), seed_);
-    payload::arm(target_.payload(bytes), seed_);
-    if (returned_.data()) payload::arm(returned_.payload(bytes), seed_);
+    payload::fill(source_.payload(real_part(bytes)), seed_);
+    payload::arm(target_.payload(real_part(bytes)), seed_);
+    if (returned_.data()) payload::arm(returned_.payload(real_part(bytes)), seed_);
     moved_ = returned_bytes_ = false;
   }
   void forward() override {
+    if (std::exchange(is_settled_, false)) begun_ = open_->clock.time;
     enqueue(there_);
     if (std::exchange(moved_, true)) return;  // the same bytes again
-    if (there_.zeros) std::memset(target_.data(), 0, bytes_);
-    else std::memcpy(target_.data(), source_.data(), bytes_);
+    if (there_.zeros) std::memset(target_.data(), 0, real_part(bytes_));
+    else std::memcpy(target_.data(), source_.data(), real_part(bytes_));
   }
   void back() override {
     enqueue(back_);
-    if (!std::exchange(returned_bytes_, true)) std::memcpy(returned_.data(), target_.data(), bytes_);
+    if (!std::exchange(returned_bytes_, true)) std::memcpy(returned_.data(), target_.data(), real_part(bytes_));
   }
   void settle() override {
     timer_.wait();
     open_->spend(costs().synchronize);
     open_->noise.next_trial();
+    age_.worked += Seconds{static_cast<double>(open_->clock.time - std::exchange(begun_, open_->clock.time))};
+    is_settled_ = true;
+    look_for_loss();
   }
   std::optional<std::string> intact(bool went_back) override {
-    if (auto wrong = payload::verdict(target_.payload(bytes_), seed_)) return wrong;
+    if (auto wrong = payload::verdict(target_.payload(real_part(bytes_)), seed_)) return wrong;
     if (went_back)
-      if (auto wrong = payload::verdict(returned_.payload(bytes_), seed_)) return "on the way back, " + *wrong;
+      if (auto wrong = payload::verdict(returned_.payload(real_part(bytes_)), seed_))
+        return "on the way back, " + *wrong;
     return std::nullopt;
   }
   const Clock& clock() const override { return open_->clock; }
@@ -160,6 +168,11 @@ class NodeChannel final : public Channel {
 
  private:
   const HostCosts& costs() const { return open_->node->common().host; }
+  void look_for_loss() const {
+    if (const Change* const now = age_.change(course_); now && now->is_lost) lose(device_of(case_), "while it copied");
+    for (const std::string& id : devices_of(case_))
+      if (is_lost(id)) lose(id, "by a copy");
+  }
   void enqueue(const NodeRoute& route) {
     open_->spend(case_.async ? costs().copy_async : costs().copy);
     const Shared shared = case_.direction == Direction::d2d ? Shared::units : Shared::link;
@@ -177,7 +190,10 @@ class NodeChannel final : public Channel {
   Seconds gap_{0};
   std::uint64_t seed_ = payload::fresh_seed();
   host::PageableBuffer source_, target_, returned_;
-  bool moved_ = false, returned_bytes_ = false;
+  bool moved_ = false, returned_bytes_ = false, is_settled_ = true;
+  Course course_;
+  Age& age_;  // of the device that the copies are the work of
+  Time begun_ = 0;
 };
 
 }  // namespace

@@ -25,10 +25,10 @@ class Result {
     device_.write("poison", payload_, bytes_.size());
   }
   // Launches a kernel and waits for it, as Device::run_kernel() does; it leaves other bytes for every point and run.
-  double run(Seconds launch, Seconds latency, Seconds kernel, Stream* gate = nullptr) {
+  double run(Seconds launch, Seconds latency, Seconds kernel, Stream* gate = nullptr, double touched = 0) {
     ++run_;
     bytes_ = expected();
-    return device_.run_kernel(launch, latency, kernel, payload_, bytes_.size(), gate);
+    return device_.run_kernel(launch, latency, kernel, payload_, bytes_.size(), gate, touched);
   }
   // Of what the last run left; nothing if it is right.
   std::optional<std::string> wrong() {

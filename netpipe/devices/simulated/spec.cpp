@@ -1,5 +1,7 @@
 #include "netpipe/devices/simulated/spec.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -264,6 +266,7 @@ Spec read_spec(const std::filesystem::path& file) {
     from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
     from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
     spec.condition = read_condition(from);
+    spec.course = read_course(from);
     (void)from.has("like");  // which read_json() has taken
   });
   return spec;
@@ -322,6 +325,11 @@ Facts facts_of(const Spec& spec) {
   for (const Fault& fault : spec.faults)
     faults += (faults.empty() ? "" : ", ") + std::string(name(fault.kind)) + " at call " + std::to_string(fault.call) +
               (fault.every ? " and every " + std::to_string(fault.every) : "");
+  for (const Change& change : spec.course.changes)
+    faults += fmt::format("{}{} after {:g} s", faults.empty() ? "" : ", ", change.is_lost ? "lost" : "changed",
+                          change.after.count());
+  if (spec.course.flip_every_bytes > 0)
+    faults += fmt::format("{}a bit flips every {:g} bytes", faults.empty() ? "" : ", ", spec.course.flip_every_bytes);
   if (!faults.empty()) facts.emplace_back("faults", faults);
   return facts;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netpipe/devices/simulated/condition.hpp"
+#include "netpipe/devices/simulated/course.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/transfer.hpp"
 
@@ -78,6 +79,7 @@ struct Spec {
   std::vector<Fault> faults;
   Facts hardware;  // SMs, clocks, latencies: shown, and there for later work
   Condition condition;
+  Course course;
 
   // Null if the spec has no such link. `memory` matters for h2d and d2h only.
   const Link* link(Direction, Memory memory) const;

@@ -178,7 +178,10 @@ Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
   all.other_hardware = other_hardware(a, b);
   all.other_cards = other_cards(a, b);
   all.tolerances = model::tolerances_of(tolerance);
-  for (const Trace* trace : b) all.energies += trace->of<Energies>().size();
+  for (const Trace* trace : b) {
+    all.energies += trace->of<Energies>().size();
+    all.soaks += trace->of<Soaks>().size();
+  }
   SharedChanges shared(curves, all.tolerances);
   Tests tests;
   std::vector<FigureOf> figures;

@@ -169,7 +169,8 @@ std::vector<CaseCurve> curves_of(Runs a, Runs b) {
   const auto names = names_of_slots(runs);
   std::vector<CaseCurve> all;
   for_each_kind([&]<class K>() {
-    if constexpr (std::is_same_v<K, Energies>) return;  // windows have one length: Comparison::energies
+    // Windows and slices have one length: Comparison::energies and soaks.
+    if constexpr (std::is_same_v<K, Energies> || std::is_same_v<K, Soaks>) return;
     else
       for (const Question<K>& question : questions_of<K>(runs)) {
         Gathered<K> gathered;

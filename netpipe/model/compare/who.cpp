@@ -123,6 +123,8 @@ std::vector<std::string> doubts_of(const ComparisonReport& of) {
         std::ranges::count(cases, true, &CaseComparison::trials_stand_in), cases.size()));
   if (of.found.energies > 0)
     all.push_back(fmt::format("{} series of energy of B are not compared: npgpu report shows each", of.found.energies));
+  if (of.found.soaks > 0)
+    all.push_back(fmt::format("{} series of soaks of B are not compared: npgpu report shows each", of.found.soaks));
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/models.hpp"
+#include "netpipe/model/health/soak.hpp"
 
 namespace npgpu::model {
 
@@ -64,20 +65,8 @@ Load load_of(const DeviceRecord& of) {
   return load;
 }
 
-// NVML's bits, those that take clocks away.
-constexpr std::uint64_t power_cap = 0x4, hardware = 0x8, thermal = 0x20 | 0x40, brake = 0x80;
-
-std::string reasons_text(std::uint64_t reasons) {
-  std::string text;
-  const auto add = [&](std::uint64_t bits, const char* what) {
-    if (reasons & bits) text += (text.empty() ? "" : ", ") + std::string(what);
-  };
-  add(thermal, "too hot");
-  add(brake, "power brake");
-  add(hardware, "hardware slowdown");
-  add(power_cap, "power cap");
-  return text;
-}
+// NVML's bit of those that take clocks away.
+constexpr std::uint64_t power_cap = 0x4;
 
 // The power limit is the usual one, or which is usual is not known.
 bool has_usual_power_limit(const DeviceRecord& of) {
@@ -137,13 +126,14 @@ void judge_throttling(Findings& findings, const Load& load) {
   }
   const bool only_power = is_held_by_power_alone(load);
   const bool is_usual_limit = only_power && has_usual_power_limit(findings.of);
-  HealthFinding& finding =
-      findings.add("throttle",
-                   is_usual_limit ? Health::pass
-                   : only_power   ? Health::warn
-                                  : Health::fail,
-                   fmt::format("throttled in {} of {} visits: {}{}", load.slowed, load.visits,
-                               reasons_text(load.reasons), is_usual_limit ? ", at the usual limit" : ""));
+  HealthFinding& finding = findings.add(
+      "throttle",
+      is_usual_limit ? Health::pass
+      : only_power   ? Health::warn
+                     : Health::fail,
+      fmt::format("throttled in {} of {} visits: {}{}", load.slowed, load.visits,
+                  findings.throttled_since.empty() ? throttle_text(load.reasons) : findings.throttled_since,
+                  is_usual_limit ? ", at the usual limit" : ""));
   with_value(finding, static_cast<double>(load.slowed), 0, "visits");
 }
 

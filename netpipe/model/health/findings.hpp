@@ -52,6 +52,7 @@ class Findings {
 
   const DeviceRecord& of;
   const HealthRules& rules;
+  std::string throttled_since{};  // of a soak: "too hot after 4 min 2 s"
   std::vector<HealthFinding> all;
   // Of figures below their limit: who disturbed the points that they rest on.
   struct Disturbed {

@@ -5,6 +5,7 @@
 #include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/references.hpp"
+#include "netpipe/model/health/soak.hpp"
 #include "netpipe/model/matrix/matrix_findings.hpp"
 
 namespace npgpu {
@@ -23,8 +24,10 @@ void require(model::Findings& findings, const std::string& metric) {
   findings.add(metric, Health::fail, why).if_failed = CheckVerdict::failed_to_run;
 }
 
-std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const HealthRules& rules) {
+std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const HealthRules& rules,
+                                       const std::vector<SoakDevice>& soaked) {
   model::Findings findings(record, rules);
+  findings.throttled_since = model::throttled_since_text(soaked, record.id);
   model::judge_runs(findings);
   if (!record.is_host()) {
     model::judge_expected(findings);
@@ -33,6 +36,7 @@ std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const 
     model::judge_copies(findings);
     model::judge_kernels(findings);
     model::judge_calls(findings);
+    model::judge_soak(findings, soaked);
     model::judge_counters(findings);
     model::judge_settings(findings);
     for (const std::string& metric : rules.required) require(findings, metric);
@@ -81,8 +85,10 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
 
 std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const HealthRules& rules) {
   std::vector<HealthFinding> all;
+  const std::vector<SoakDevice> soaked = soak_devices(trace);
   for (const DeviceRecord& record : records_of(trace))
-    std::ranges::move(findings_of(record, rules), std::back_inserter(all));
+    std::ranges::move(findings_of(record, rules, soaked), std::back_inserter(all));
+  std::ranges::move(soak_neighbours(soaked), std::back_inserter(all));
   return all;
 }
 
@@ -118,8 +124,9 @@ std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findin
   std::map<std::string, std::vector<double>> values;
   for (const HealthFinding& finding : findings) {
     const bool is_figure = finding.unit == "B/s" || finding.unit == "us" || finding.unit.ends_with("OP/s");
-    const bool is_between_gpus = finding.metric.starts_with("peer_");  // a GPU's only where it is slow
-    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host" || is_between_gpus)
+    // A GPU's only where it is slow.
+    const bool is_beside_others = finding.metric.starts_with("peer_") || finding.metric.starts_with("soak_");
+    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host" || is_beside_others)
       continue;
     if (values[finding.metric].empty()) all.push_back({finding.metric, not_measured, finding.unit});
     values[finding.metric].push_back(finding.value);

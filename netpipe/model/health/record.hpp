@@ -23,6 +23,7 @@ struct DeviceRecord {
   std::vector<const JobSeries*> jobs;
   std::vector<const CallSeries*> calls;
   std::vector<const PartitionSeries*> partitions;
+  std::vector<const SoakSeries*> soaks{};
 
   bool is_host() const { return id == "host"; }
   // NaN or empty where the trace does not say.
@@ -45,7 +46,7 @@ struct DeviceRecord {
         if (one->failure == kind) return true;
       return false;
     };
-    return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions);
+    return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions) || any(soaks);
   }
   // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points.
   template <class Visit> void each_visit(Visit visit) const {
@@ -58,6 +59,7 @@ struct DeviceRecord {
     all(jobs, false);
     all(calls, false);
     all(partitions, false);
+    all(soaks, false);
   }
 };
 

@@ -113,6 +113,7 @@ void judge_runs(Findings& findings) {
   count_points<Jobs>(of.jobs, counts);
   count_points<Calls>(of.calls, counts);
   count_points<Partitions>(of.partitions, counts);
+  count_points<Soaks>(of.soaks, counts);
 
   if (counts.compared == 0) {
     findings.skip("results", "results: none was compared");

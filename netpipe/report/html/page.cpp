@@ -113,6 +113,11 @@ void add_device(Document& doc, const TraceResults& of, const DeviceOverview& dev
     doc.heading("Energy");
     doc.add(Document::Rows{energy_table(of.energies, device.id), {}, "Energy of " + device.id});
   }
+  for (const SoakDevice& soaked : of.soaks)
+    if (soaked.id == device.id && soaked.uuid == device.uuid) {
+      doc.heading("Soak");
+      doc.add(Document::Rows{soak_table(soaked), {}, "Soak of " + device.id});
+    }
   part("CALLS", "Calls of the runtime", "");
   part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));
   part("", "Clock, power and temperature", html::strip_charts(device, prefix));

@@ -1,0 +1,129 @@
+// A device at work for minutes: slices of a few seconds, each with one load or with several at once, and what the
+// device said of itself meanwhile. Every load compares its results.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu {
+
+// What a device does. All but the memory test are what probes and modules of the same names measure.
+enum class SoakLoad {
+  fp32,         // probe compute: multiply-adds in registers; two operations each
+  fp64,         // the same of doubles
+  tensor,       // probe tensor: products of small fp16 matrices
+  memory,       // probe bandwidth: bytes read
+  h2d,          // copies from pinned host memory
+  d2h,          // copies to it
+  peer,         // copies to another device
+  together,     // tensor, memory, h2d, d2h and peer at once: a sample for each
+  memory_test,  // all free memory is written with patterns and read back
+  test_write,   // of a memory test: what it wrote
+  test_read,    // of a memory test: what it read and compared
+};
+template <>
+inline constexpr std::array<std::string_view, 11> names_of<SoakLoad>{
+    "fp32", "fp64", "tensor", "memory", "h2d", "d2h", "peer", "together", "memory-test", "test-write", "test-read"};
+// Its work is counted in operations; that of all others in bytes.
+constexpr bool counts_operations(SoakLoad load) {
+  return load == SoakLoad::fp32 || load == SoakLoad::fp64 || load == SoakLoad::tensor;
+}
+
+// What a memory test writes into each word of 8 bytes.
+enum class MemoryPattern {
+  none,     // the sample is no word of a memory test
+  walking,  // one bit of 64, another one in the next word
+  inverse,  // all bits but that one
+  address,  // the word's own address
+  random,   // a hash of the word's number
+};
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<MemoryPattern>{"none", "walking", "inverse", "address",
+                                                                         "random"};
+
+struct SoakCase {
+  std::string device{};
+  SoakLoad load = SoakLoad::together;
+  std::string target{};  // of copies to another device: which
+
+  auto operator<=>(const SoakCase&) const = default;
+};
+template <>
+inline constexpr auto fields_of<SoakCase> = fields(field("device", &SoakCase::device), field("load", &SoakCase::load),
+                                                   field("target", &SoakCase::target));
+inline std::string device_of(const SoakCase& c) { return c.device; }
+inline bool is_host_timed(const SoakCase&) { return false; }
+std::string title(const SoakCase&);  // "soak cuda:0 peer to cuda:1"
+
+struct SoakSlice {
+  std::uint32_t number = 0;        // of the soak, from 0; all devices do the same in one
+  std::uint32_t length_ms = 2000;  // of its own; a memory test takes as long as it takes
+
+  auto operator<=>(const SoakSlice&) const = default;
+};
+template <>
+inline constexpr auto fields_of<SoakSlice> = fields(field("number", &SoakSlice::number),
+                                                    field("length_ms", &SoakSlice::length_ms, "ms"));
+
+// One load in one slice; or, with a pattern, one word that a memory test found wrong.
+struct SoakSample {
+  std::uint32_t visit = 0;
+  std::uint32_t trial = 0;
+  std::int32_t intact = -1;  // 1 the results were compared and right, 0 wrong, -1 not compared
+  std::uint64_t repeats = 0;
+  SoakLoad part = SoakLoad::together;   // of a case that does several
+  double elapsed_s = not_measured;      // of the soak, when the slice began
+  double done = not_measured;           // operations or bytes
+  double compared = not_measured;       // of these, what results say that were compared
+  double busy_us = not_measured;        // of the slice, by the load's own timing
+  std::uint64_t mismatches = 0;         // comparisons that failed; of a memory test wrong words
+  double sm_clock_mhz = not_measured;   // mean over the slice
+  double power_w = not_measured;        // mean
+  double temperature_c = not_measured;  // highest
+  std::uint64_t throttle_reasons = 0;   // in a quarter of the readings or more
+  double throttled_s = not_measured;    // of the soak, when one of them was first read that takes clocks away
+  double ecc_corrected = not_measured, ecc_uncorrected = not_measured;  // counters at the slice's end
+  double pcie_replays = not_measured, xids = not_measured;
+  MemoryPattern pattern = MemoryPattern::none;
+  std::uint64_t address = 0;              // of a wrong word, on the device
+  std::uint64_t expected = 0, found = 0;  // what it held
+  std::int32_t again = -1;                // a second read brought the same 1, or what was right 0
+
+  bool operator==(const SoakSample&) const = default;
+};
+template <>
+inline constexpr auto fields_of<SoakSample> = fields(
+    field("visit", &SoakSample::visit), field("trial", &SoakSample::trial),
+    field("intact", &SoakSample::intact, "1", intact_codes), field("repeats", &SoakSample::repeats),
+    field("part", &SoakSample::part), field("elapsed_s", &SoakSample::elapsed_s, "s"), field("done", &SoakSample::done),
+    field("compared", &SoakSample::compared), field("busy_us", &SoakSample::busy_us, "us"),
+    field("mismatches", &SoakSample::mismatches), field("sm_clock_mhz", &SoakSample::sm_clock_mhz, "MHz"),
+    field("power_w", &SoakSample::power_w, "W"), field("temperature_c", &SoakSample::temperature_c, "degC"),
+    field("throttle_reasons", &SoakSample::throttle_reasons), field("throttled_s", &SoakSample::throttled_s, "s"),
+    field("ecc_corrected", &SoakSample::ecc_corrected), field("ecc_uncorrected", &SoakSample::ecc_uncorrected),
+    field("pcie_replays", &SoakSample::pcie_replays), field("xids", &SoakSample::xids),
+    field("pattern", &SoakSample::pattern), field("address", &SoakSample::address),
+    field("expected", &SoakSample::expected), field("found", &SoakSample::found),
+    field("again", &SoakSample::again, "1", "1 the second read brought the same, 0 what was right, -1 no wrong word"));
+
+struct Soaks {
+  static constexpr std::string_view name = "soaks";
+  static constexpr std::string_view singular = "soak";
+  using Case = SoakCase;
+  using Axes = SoakSlice;
+  using Sample = SoakSample;
+  using Context = NoContext;
+  static Seconds timed(const Case&, std::span<const Sample> trial);
+};
+using SoakSeries = Series<Soaks>;
+using SoakPoint = Point<Soaks>;
+
+std::optional<std::string> flaw_of(const SoakSlice&);
+std::optional<std::string> flaw_of(const SoakSample&);
+std::string text_of(const SoakSlice&);  // "slice 12 of 2 s"
+
+}  // namespace npgpu
