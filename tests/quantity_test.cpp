@@ -58,7 +58,10 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK(parse_duration("budget", "10us").count() == doctest::Approx(1e-5));
   CHECK_THROWS_AS(parse_duration("budget", "0"), Error);
   CHECK(parse_duration("wait-quiet", "0", Seconds{0}).count() == 0);
-  CHECK_THROWS_AS(parse_duration("budget", "1h"), Error);
+  CHECK(parse_duration("soak", "10min").count() == 600);
+  CHECK(parse_duration("soak", "1.5h").count() == 5400);
+  CHECK_THROWS_AS(parse_duration("budget", "1d"), Error);
+  CHECK_THROWS_AS(parse_duration("soak", "25h"), Error);
   CHECK_THROWS_AS(parse_duration("budget", "100000"), Error);
   CHECK(parse_fraction("tolerance", "5%") == 0.05);
   CHECK(parse_fraction("tolerance", "0.05") == 0.05);

@@ -1,9 +1,9 @@
 // What a trace says of a soak: what each load did from its begin to its end, and what the device said meanwhile.
 //
 // Example:
-//   for (const npgpu::SoakDevice& device : npgpu::soak_devices(npgpu::read_trace("node.h5")))
-//     for (const npgpu::SoakFigure& f : device.loads)
-//       std::cout << device.id << ' ' << f.name() << ": " << 100 * f.change.value << " %\n";
+//   const auto devices = npgpu::soak_devices(npgpu::read_trace("node.h5"));  // of npgpu check --soak 10min
+//   std::cout << devices.size() << " devices were soaked\n";
+//   for (const auto& d : devices) std::cout << d.id << ' ' << d.loads.size() << " loads\n";
 #pragma once
 
 #include <string>

@@ -12,6 +12,8 @@ import h5py
 
 from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
+sys.path.insert(0, os.path.join(SOURCE, "plots"))
+os.environ["NPGPU"] = PROGRAM
 check = Checks()
 SICK = "sim:" + os.path.join(SOURCE, "data", "devices", "soak", "")
 
@@ -127,5 +129,14 @@ with folder() as where:
     plan = run("check", "--soak", "10min", "--device", "sim:h200-node", "--dry-run")
     check(plan.code == 0 and "soak" in plan.out, f"dry run: {plan.out}")
 
+
+    # Tables and the picture.
+    import npgpu
+    table, rows = npgpu.load(at("throttles.h5")).soaks, npgpu.load(at("words.h5")).samples("soaks")
+    check(len(table) == 300 and set(table["unit"]) == {"B/s", "FLOP/s"}, f"table: {len(table)}, {set(table['unit'])}")
+    check({"tensor", "test-read"} <= set(rows["part"]) and (rows["pattern"] != "none").any(), f"samples: {set(rows['part'])}")
+    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "soak", at("hotter.h5"), "-o", at("soak.png")],
+                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots")}, capture_output=True, text=True, check=False)
+    check(drawn.returncode == 0 and os.path.getsize(at("soak.png")) > 5000, drawn.stderr)
 
 check.finish()
