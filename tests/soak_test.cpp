@@ -155,6 +155,15 @@ TEST_CASE("a power cap at the usual limit is a note that says since when") {
   CHECK(note.text.find("power cap after 20 s") != std::string::npos);
 }
 
+TEST_CASE("a device that is too hot, and whose rates hold, is no slow one") {
+  const auto findings = after_a_fall(1, hot);
+  const auto throttle = must_find(findings, "cuda:0", "throttle");
+  CHECK(throttle.health == Health::warn);
+  CHECK(throttle.text.find("too hot after 4 min; no rate fell") != std::string::npos);
+  CHECK(verdict_of(findings) == CheckVerdict::ok);
+  CHECK(must_find(after_a_fall(0.9, hot), "cuda:0", "throttle").health == Health::fail);
+}
+
 TEST_CASE("wrong results are broken") {
   Trace trace;
   add_load(trace, "cuda:0", SoakLoad::memory, [](std::uint32_t i, SoakSample& s) {

@@ -24,13 +24,15 @@ enum class SoakLoad {
   memory_test,  // all free memory is written with patterns and read back
   test_write,   // of a memory test: what it wrote
   test_read,    // of a memory test: what it read and compared
+  fp64_tensor,  // probe tensor: products of small matrices of doubles, where the device has them
 };
 template <>
-inline constexpr std::array<std::string_view, 11> names_of<SoakLoad>{
-    "fp32", "fp64", "tensor", "memory", "h2d", "d2h", "peer", "together", "memory-test", "test-write", "test-read"};
+inline constexpr std::array<std::string_view, 12> names_of<SoakLoad>{
+    "fp32", "fp64",     "tensor",      "memory",     "h2d",       "d2h",
+    "peer", "together", "memory-test", "test-write", "test-read", "fp64-tensor"};
 // Its work is counted in operations; that of all others in bytes.
 constexpr bool counts_operations(SoakLoad load) {
-  return load == SoakLoad::fp32 || load == SoakLoad::fp64 || load == SoakLoad::tensor;
+  return load == SoakLoad::fp32 || load == SoakLoad::fp64 || load == SoakLoad::tensor || load == SoakLoad::fp64_tensor;
 }
 
 // What a memory test writes into each word of 8 bytes.

@@ -45,6 +45,8 @@ std::vector<SoakCase> cases_of(Plan& plan, const std::vector<DeviceInfo>& all, c
   for (const SoakLoad load : loads) {
     SoakCase c{.device = device.id, .load = load};
     if (load == SoakLoad::peer && target.empty()) continue;
+    // Few devices have it, and nobody asked for it.
+    if (load == SoakLoad::fp64_tensor && soak_backend_for(device).refuses({c, {}})) continue;
     if (load == SoakLoad::peer || load == SoakLoad::together) c.target = target;
     if (const auto why = soak_backend_for(device).refuses({c, {}}))
       plan.left_out.push_back(fmt::format("{}: {}", title(c), *why));
@@ -76,8 +78,8 @@ void add_batches(Plan& plan, const std::vector<DeviceInfo>& all,
 
 Plan soak_plan(const std::vector<DeviceInfo>& all, Seconds duration, bool with_memory_test) {
   Plan plan;
-  std::vector<SoakLoad> loads{SoakLoad::tensor, SoakLoad::memory, SoakLoad::fp32, SoakLoad::h2d,
-                              SoakLoad::fp64,   SoakLoad::d2h,    SoakLoad::peer};
+  std::vector<SoakLoad> loads{SoakLoad::tensor, SoakLoad::memory, SoakLoad::fp32,        SoakLoad::h2d,
+                              SoakLoad::fp64,   SoakLoad::d2h,    SoakLoad::fp64_tensor, SoakLoad::peer};
   if (with_memory_test) loads.push_back(SoakLoad::memory_test);
   const Seconds length = std::clamp(duration / slices_wanted, shortest, longest);
   std::map<std::string, std::vector<SoakCase>> by_device;

@@ -48,6 +48,11 @@ EnergyCase energy_case(const SoakCase& c, SoakLoad load) {
         e.space = Space::registers;
       }
       break;
+    case SoakLoad::fp64_tensor:
+      e.work = EnergyWork::mma;
+      e.type = DataType::fp64;
+      e.space = Space::registers;
+      break;
     case SoakLoad::memory: e.work = EnergyWork::read; break;
     case SoakLoad::h2d: e.work = EnergyWork::h2d; break;
     case SoakLoad::d2h: e.work = EnergyWork::d2h; break;

@@ -56,8 +56,9 @@ TEST_CASE("every load works for a second on each GPU at once, and its results ar
   const Backend<Soaks>& backend = backend_for(gpus.front());
   std::vector<Step<Soaks>> steps;
   std::uint32_t number = 0;
-  for (const SoakLoad load : {SoakLoad::fp32, SoakLoad::fp64, SoakLoad::tensor, SoakLoad::memory, SoakLoad::h2d,
-                              SoakLoad::d2h, SoakLoad::peer, SoakLoad::together, SoakLoad::memory_test}) {
+  for (const SoakLoad load :
+       {SoakLoad::fp32, SoakLoad::fp64, SoakLoad::tensor, SoakLoad::memory, SoakLoad::h2d, SoakLoad::d2h,
+        SoakLoad::fp64_tensor, SoakLoad::peer, SoakLoad::together, SoakLoad::memory_test}) {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       Step<Soaks> step{{.device = gpus[i].id, .load = load}, {number, 1000}};
       if (gpus.size() > 1 && (load == SoakLoad::peer || load == SoakLoad::together))
