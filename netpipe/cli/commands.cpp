@@ -88,10 +88,27 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{characterize(),      check(),   transfer(),     matrix(),         probe(),
-                                        streams(),           calls(),   energy(),       partition(),      report(),
-                                        derive_parameters(), roofline(), predict(), simulate_job(), compare_traces(), fleet(),
-                                        export_trace(),      merge(),   info(),         completion(),     manual()};
+  static const std::vector<Command> all{characterize(),
+                                        check(),
+                                        transfer(),
+                                        matrix(),
+                                        probe(),
+                                        streams(),
+                                        calls(),
+                                        energy(),
+                                        partition(),
+                                        report(),
+                                        derive_parameters(),
+                                        roofline(),
+                                        predict(),
+                                        simulate_job(),
+                                        compare_traces(),
+                                        fleet(),
+                                        export_trace(),
+                                        merge(),
+                                        info(),
+                                        completion(),
+                                        manual()};
   return all;
 }
 
