@@ -128,7 +128,7 @@ TEST_CASE("shapes have the operations that they are called by") {
       const double each = c.type == DataType::fp16 ? 2 * 16 * 8 * 16 : 2, of_step = c.type == DataType::fp16 ? 32 : 1;
       CHECK(roofline::operations_of_step(c, s) * each == intensity_of(s) * roofline::step_bytes * of_step);
       CHECK(roofline::work(s) == roofline::bytes_of_repeat(s) * intensity_of(s));
-      CHECK(s.blocks == 132 * 4);
+      CHECK(s.blocks == 132 * roofline::blocks_of_unit);
     }
   }
   CHECK(intensity_of(roofline::shapes(on("cuda:0"), {.units = 1, .max_threads_per_block = 1024}).front()) == 1.0 / 16);

@@ -1,5 +1,12 @@
 // A device at work for minutes: slices of a few seconds, each with one load or with several at once, and what the
 // device said of itself meanwhile. Every load compares its results.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::SoakSeries& series : trace.of<npgpu::Soaks>())
+//     for (const npgpu::SoakSample& s : series.samples)
+//       if (s.mismatches > 0)
+//         std::cout << npgpu::title(series.question) << ": wrong after " << s.elapsed_s << " s\n";
 #pragma once
 
 #include <cstdint>

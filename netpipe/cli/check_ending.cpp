@@ -69,6 +69,7 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   if (check.verdict == CheckVerdict::not_judged && check.why_not_judged.empty())
     line += "; others used it, so that it could not be judged";
   else if (!check.decided.empty()) line += "; judged by " + check.decided;
+  if (ending.is_stopped) line += "; stopped by a signal before its end";
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
   if (!check.trace.empty()) line += "; trace: " + check.trace;
   if (nagios) std::cout << nagios_line(check, check.exit_code, line) << '\n';  // first of all, as plugins do
