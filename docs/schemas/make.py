@@ -27,12 +27,12 @@ SAMPLES = {
     "overview": [f"report T/{name}.h5 --overview" for name in ("h200_run_a", "h200x2_matrix", "h100_quick_a", "host", "h200_blind_design",
                                                                "h200_streams", "h200_gemm", "h200_rounds", "h200_check")],
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
-                                                  "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function")] +
+                                                  "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline")] +
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
                "report points.h5"],
     "roofline": ["probe roofline,bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
                  "roofline T/h200_probes.h5 --counts mine=2TFLOP,80GB,40ms --counts other=2TFLOP,0,40ms,tensor-fp16",
-                 "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5"],
+                 "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5", "roofline T/h100_roofline.h5"],
     "parameters": [f"derive T/{name}.h5" for name in ("h200_run_a", "h200_probes", "host_chase", "h200_onchip", "h200_tensor", "h100_frees")],
     "prediction": [f"predict T/h200_streams.h5 {JOB}", f"predict T/h200_rounds.h5 {JOB}", f"predict T/h200_streams.h5 {JOB} --max-memory 8MiB",
                    "predict T/h200_streams.h5 --bytes-in 1MiB --kernel-ms 0.001 --bytes-out 0"],

@@ -7,6 +7,7 @@
 //     for (const npgpu::SoakSample& s : series.samples)
 //       if (s.mismatches > 0)
 //         std::cout << npgpu::title(series.question) << ": wrong after " << s.elapsed_s << " s\n";
+//   std::cout << trace.of<npgpu::Soaks>().size() << " loads\n";
 #pragma once
 
 #include <cstdint>
