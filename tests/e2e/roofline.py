@@ -37,8 +37,14 @@ with folder() as where:
     def at(name):
         return os.path.join(where, name)
 
+    # One trial of a hundred takes a fifth longer on sim:h200: in a visit of two trials that is a wide interval.
+    steady = "sim:" + at("steady.json")
+    with open(at("steady.json"), "w", encoding="utf-8") as file:
+        json.dump({"like": os.path.join(SOURCE, "data", "devices", "h200.json"),
+                   "noise": {**SPEC["noise"], "outlier_rate": 0}}, file)
+
     # Every point is where the spec puts it: the lower of two rates, and the ridge is their quotient.
-    one = run("probe", "roofline,bandwidth,compute,tensor,onchip", "--device", "sim:h200", "--output", at("all.h5"), "--quiet")
+    one = run("probe", "roofline,bandwidth,compute,tensor,onchip", "--device", steady, "--output", at("all.h5"), "--quiet")
     check(one.code == 0, f"probe: {one.err}")
     device = rooflines(at("all.h5"))[0]
     roofs = {r["name"]: r for r in device["roofs"]}
@@ -59,15 +65,15 @@ with folder() as where:
     check(len(device["points"]) == 23 and not device["missing"], f"{device['missing']}")
 
     screen = run("roofline", at("all.h5")).out
-    check("SIMULATED roofline of sim:h200" in screen and "23 of 23 points reach their roof" in screen, screen)
+    check("SIMULATED roofline of sim:" in screen and "23 of 23 points reach their roof" in screen, screen)
     report = run("report", at("all.h5"), "--all").out
-    check("SIMULATED roofline of sim:h200" in report, "report --all has it")
+    check("SIMULATED roofline of sim:" in report, "report --all has it")
     check(len(json.loads(run("report", at("all.h5"), "--json").out)["rooflines"][0]["points"]) == 23, "and its JSON")
     page = at("page.html")
     check(run("report", at("all.h5"), "--html", page).code == 0, "the page")
     with open(page, encoding="utf-8") as file:
         html = file.read()
-    check("Roofline of sim:h200" in html and "ridge at" in html, "the page has the figure")
+    check("Roofline of sim:" in html and "ridge at" in html, "the page has the figure")
 
     # Kernels of the user's own. 80 GB take 17.4 ms at 4607 GB/s.
     with open(at("kernels.csv"), "w", encoding="utf-8") as file:
@@ -133,7 +139,7 @@ with folder() as where:
     check(named.returncode == 0 and "mine" in picture and "SIMULATED" in picture, named.stderr)
 
     # With characterize: the roofs of a quick run are enough.
-    run("characterize", "--quick", "--with", "roofline", "--device", "sim:h200", "--output", at("node.h5"), "--quiet")
+    run("characterize", "--quick", "--with", "roofline", "--device", steady, "--output", at("node.h5"), "--quiet")
     quick = rooflines(at("node.h5"))[0]
     check(len(quick["points"]) == 23 and not quick["missing"], f"{quick['missing']}")
     check(all(p["verdict"] == "reaches" for p in quick["points"]), f"{[p for p in quick['points'] if p['verdict'] != 'reaches'][:2]}")
