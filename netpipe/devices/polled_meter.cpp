@@ -1,7 +1,6 @@
 #include "netpipe/devices/polled_meter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <stop_token>
@@ -9,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "netpipe/engine/frequent_reasons.hpp"
+
 namespace npgpu::devices {
 
 namespace {
 
-// A reason that clocks were lowered counts where one reading in four has it: what was before is seen for a while.
-constexpr std::uint64_t often = 4;
 constexpr Seconds look{5e-4}, least_between_steps{0.01}, state_every{0.02};
 
 // Means of what is a number.
@@ -61,22 +60,18 @@ class Watching {
     EnergyRecord all;
     std::ranges::copy_if(steps_, std::back_inserter(all.steps), [&](const EnergyReading& r) { return r.at >= since; });
     Mean sm_clock, memory_clock;
-    std::array<std::uint64_t, 64> reasons{};  // how many readings had each
-    std::uint64_t readings = 0;
+    FrequentReasons reasons;
     for (const State& one : states_) {
       if (one.at < since) continue;
       all.state = one.told;
       sm_clock.add(one.told.sm_clock_mhz);
       memory_clock.add(one.told.memory_clock_mhz);
-      ++readings;
-      for (std::size_t bit = 0; bit < reasons.size(); ++bit) reasons[bit] += one.told.throttle_reasons >> bit & 1;
+      reasons.add(one.told.throttle_reasons);
     }
     all.power_w = all.state.power_w = power_within(all.steps);
     all.state.sm_clock_mhz = sm_clock.value();
     all.state.memory_clock_mhz = memory_clock.value();
-    all.state.throttle_reasons = 0;
-    for (std::size_t bit = 0; bit < reasons.size(); ++bit)
-      if (reasons[bit] * often >= readings) all.state.throttle_reasons |= std::uint64_t{readings > 0} << bit;
+    all.state.throttle_reasons = reasons.value();
     return all;
   }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <exception>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "netpipe/engine/frequent_reasons.hpp"
 #include "netpipe/soak/memory_test.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/error.hpp"
@@ -27,32 +27,22 @@ constexpr Seconds piece{0.05};
 constexpr double compare_share = 3;  // a piece of copies takes so many times as long as comparing
 constexpr int simulated_pieces = 4;  // of a slice
 constexpr Seconds between_readings{0.05};
-// A reason that clocks were lowered counts where one reading in four has it: what was before is seen for a while.
-constexpr std::uint64_t often = 4;
 
 EnergyCase energy_case(const SoakCase& c, SoakLoad load) {
   EnergyCase e{.device = c.device};
+  const auto computes = [&](EnergyWork work, DataType type, Space space = Space::registers) {
+    e.work = work;
+    e.type = type;
+    e.space = space;
+  };
   switch (load) {
-    case SoakLoad::fp32:
-    case SoakLoad::fp64:
-      e.work = EnergyWork::fma;
-      e.type = load == SoakLoad::fp32 ? DataType::fp32 : DataType::fp64;
-      e.space = Space::registers;
-      break;
+    case SoakLoad::fp32: computes(EnergyWork::fma, DataType::fp32); break;
+    case SoakLoad::fp64: computes(EnergyWork::fma, DataType::fp64); break;
     case SoakLoad::tensor:
-      e.work = EnergyWork::wgmma;
-      e.type = DataType::fp16;
-      e.space = Space::shared;
-      if (energy::refuses(e)) {
-        e.work = EnergyWork::mma;
-        e.space = Space::registers;
-      }
+      computes(EnergyWork::wgmma, DataType::fp16, Space::shared);
+      if (energy::refuses(e)) computes(EnergyWork::mma, DataType::fp16);
       break;
-    case SoakLoad::fp64_tensor:
-      e.work = EnergyWork::mma;
-      e.type = DataType::fp64;
-      e.space = Space::registers;
-      break;
+    case SoakLoad::fp64_tensor: computes(EnergyWork::mma, DataType::fp64); break;
     case SoakLoad::memory: e.work = EnergyWork::read; break;
     case SoakLoad::h2d: e.work = EnergyWork::h2d; break;
     case SoakLoad::d2h: e.work = EnergyWork::d2h; break;
@@ -133,8 +123,7 @@ class DeviceSoak::Watch {
   void read(Seconds since_begin) {
     const Telemetry t = devices::telemetry(device_);
     const std::lock_guard lock(mutex_);
-    ++readings_;
-    for (std::size_t bit = 0; bit < reasons_.size(); ++bit) reasons_[bit] += t.throttle_reasons >> bit & 1;
+    reasons_.add(t.throttle_reasons);
     if ((t.throttle_reasons & slowing_reasons) && std::isnan(throttled_)) throttled_ = (elapsed_ + since_begin).count();
     for (auto& [mean, value] : {std::pair{&clock_, t.sm_clock_mhz}, std::pair{&power_, t.power_w}})
       if (std::isfinite(value)) mean->first += value, ++mean->second;
@@ -153,8 +142,7 @@ class DeviceSoak::Watch {
     sample.sm_clock_mhz = mean(clock_);
     sample.power_w = mean(power_);
     sample.temperature_c = temperature_;
-    for (std::size_t bit = 0; bit < reasons_.size(); ++bit)
-      if (readings_ > 0 && reasons_[bit] * often >= readings_) sample.throttle_reasons |= std::uint64_t{1} << bit;
+    sample.throttle_reasons = reasons_.value();
     if (sample.throttle_reasons & slowing_reasons) sample.throttled_s = throttled_;
   }
 
@@ -162,8 +150,7 @@ class DeviceSoak::Watch {
   const std::string device_;
   const Seconds elapsed_, begin_;
   std::mutex mutex_;
-  std::uint64_t readings_ = 0;
-  std::array<std::uint64_t, 64> reasons_{};  // how many readings had each
+  FrequentReasons reasons_;
   std::pair<double, int> clock_{}, power_{};
   double throttled_ = not_measured, temperature_ = not_measured;
   std::jthread thread_;  // last: it ends before what it writes into
