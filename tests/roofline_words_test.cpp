@@ -7,8 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/schedule.hpp"
+#include "fastest_rate.hpp"
 #include "probes/roofline/shapes.hpp"
 #include "probes/roofline/words.hpp"
 
@@ -89,14 +88,7 @@ std::int64_t products_by_terms(std::uint32_t products) {
 }
 
 double rate(const ProbeCase& c, const Shape& shape) {
-  const ProbeStep step{c, shape};
-  const auto runner = find_probe("roofline", c.device).open({&step, 1});
-  const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = 1000});
-  const auto m = measure<Probes>(*runner, *schedule, step, {}).value();
-  CHECK(m.mismatch == "");
-  double least = INFINITY;
-  for (const ProbeSample& s : m.samples) least = std::min(least, s.device_us / static_cast<double>(s.repeats));
-  return m.visit.work / least * 1e6;
+  return fastest_rate(c, shape, {.trials = 3, .fixed_repeats = 1000});
 }
 
 }  // namespace

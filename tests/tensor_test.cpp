@@ -7,10 +7,9 @@
 #include <map>
 #include <set>
 
+#include "fastest_rate.hpp"
 #include "npgpu/derive.hpp"
 #include "npgpu/probe.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/schedule.hpp"
 #include "probes/tensor/shapes.hpp"
 #include "probes/tensor/tiles.hpp"
 
@@ -32,14 +31,7 @@ ProbeCase product(Operation operation, DataType type) {
 }
 
 double rate(const ProbeCase& c, const Shape& shape) {
-  const ProbeStep step{c, shape};
-  const auto runner = find_probe("tensor", c.device).open({&step, 1});
-  const auto schedule = classic_schedule({.trials = 5, .fixed_repeats = 2000});
-  const auto m = measure<Probes>(*runner, *schedule, step, {}).value();
-  CHECK(m.mismatch == "");
-  double least = INFINITY;
-  for (const ProbeSample& s : m.samples) least = std::min(least, s.device_us / static_cast<double>(s.repeats));
-  return m.visit.work / least * 1e6;
+  return fastest_rate(c, shape, {.trials = 5, .fixed_repeats = 2000});
 }
 
 }  // namespace
