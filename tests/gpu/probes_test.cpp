@@ -77,11 +77,15 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
       }
     return all;
   }
-  if (c.probe == "roofline") {  // every intensity, by one warp, by some blocks, and by more than a device holds at once
+  if (c.probe == "roofline") {  // every intensity by one warp, and as many by some blocks as a checker ends in a minute
+    const auto first = find_probe(c.probe, c.device).shapes(c).front();
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       const std::uint32_t most = shape.blocks;
       for (const auto& [blocks, threads, bytes] :
            {std::tuple{1u, 32u, 96 * KiB}, {3u, 256u, 4 * MiB}, {4 * most + 1, 96u, MiB}}) {
+        // More blocks than a device holds at once take turns alike at every intensity.
+        if (blocks > most && shape.intensity > first.intensity) continue;
+        if (blocks > 1 && shape.intensity > 16 * KiB) continue;
         std::tie(shape.blocks, shape.threads, shape.bytes) = std::tuple(blocks, threads, bytes);
         all.push_back(shape);
       }
