@@ -27,19 +27,21 @@
 namespace npgpu {
 
 enum class Operation {
-  fma,     // compute: x = x*a + b in registers, two operations; gemm: those of C = A * B
-  rmw,     // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
-  read,    // bandwidth: a sum of all elements
-  write,   // bandwidth: every element set
-  copy,    // bandwidth: y = x; read and write are counted
-  triad,   // bandwidth: z = x + s*y; two reads and a write are counted
-  chase,   // latency: each load's address comes from the load before
-  add,     // atomics: adds to a word, whose old value nobody uses
-  fetch,   // atomics: the same, and the old value is used
-  branch,  // divergence: multiply-adds on one of several ways
-  sum,     // reduction: all words of an array, to one word
-  mma,     // tensor: D += A * B of small matrices, by a warp from registers
-  wgmma,   // tensor: the same by four warps from shared memory
+  fma,        // compute: x = x*a + b in registers, two operations; gemm: those of C = A * B
+  rmw,        // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
+  read,       // bandwidth: a sum of all elements
+  write,      // bandwidth: every element set
+  copy,       // bandwidth: y = x; read and write are counted
+  triad,      // bandwidth: z = x + s*y; two reads and a write are counted
+  chase,      // latency: each load's address comes from the load before
+  add,        // atomics: adds to a word, whose old value nobody uses
+  fetch,      // atomics: the same, and the old value is used
+  branch,     // divergence: multiply-adds on one of several ways
+  sum,        // reduction: all words of an array, to one word
+  mma,        // tensor: D += A * B of small matrices, by a warp from registers
+  wgmma,      // tensor: the same by four warps from shared memory
+  prefetch,   // migration: pages brought to the other side ahead of their use
+  host_read,  // migration: a sum of all elements, by the host
 };
 // On a GPU two fp16 or bf16 lie in a register. Of tensor cores only: tf32 is fp32 of which 10 bits of mantissa are
 // used, fp8 has 4 bits of exponent and 3 of mantissa (E4M3).
@@ -48,19 +50,21 @@ enum class Form {
   streaming,  // nothing waits for a result but the last step
   dependent,  // every step of a thread waits for the one before
 };
-// l1, l2: global memory, of which the set is so small that this cache answers.
-enum class Space { registers, shared, constant, global, host, l1, l2 };
+// l1, l2: global memory, of which the set is so small that this cache answers. managed: pages that the driver moves
+// between host and device; pageable: the host's ordinary memory.
+enum class Space { registers, shared, constant, global, host, l1, l2, managed, pageable };
 
 template <>
-inline constexpr std::array<std::string_view, 13> names_of<Operation>{
-    "fma", "rmw", "read", "write", "copy", "triad", "chase", "add", "fetch", "branch", "sum", "mma", "wgmma"};
+inline constexpr std::array<std::string_view, 15> names_of<Operation>{
+    "fma",   "rmw",    "read", "write", "copy",  "triad",    "chase",    "add",
+    "fetch", "branch", "sum",  "mma",   "wgmma", "prefetch", "host-read"};
 template <>
 inline constexpr std::array<std::string_view, 8> names_of<DataType>{"fp32", "fp64", "int32", "fp16",
                                                                     "bf16", "tf32", "fp8",   "int8"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<Space>{"registers", "shared", "constant", "global",
-                                                                 "host",      "l1",     "l2"};
+inline constexpr std::array<std::string_view, 9> names_of<Space>{"registers", "shared", "constant", "global",  "host",
+                                                                 "l1",        "l2",     "managed",  "pageable"};
 
 // What the numbers are that a kernel works on: they decide what it costs in energy, and at the power limit in time.
 enum class Operands {
@@ -70,6 +74,19 @@ enum class Operands {
   random,   // bits without a pattern, as far as results stay exact
 };
 template <> inline constexpr std::array<std::string_view, 4> names_of<Operands>{"usual", "zeros", "pattern", "random"};
+
+// Where the pages of managed or pageable memory are before each repeat, and what the driver was advised.
+enum class Pages {
+  fixed,      // memory whose pages do not move
+  device,     // in the device's memory
+  host,       // in the host's memory
+  untouched,  // nowhere: nobody has used them yet
+  in_place,   // in the host's memory, which is their preferred location; the device maps them (cudaMemAdvise)
+  copied,     // in the host's memory, mostly read: each side may have a copy (cudaMemAdvise)
+};
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<Pages>{"fixed",     "device",   "host",
+                                                                 "untouched", "in-place", "copied"};
 
 struct ProbeCase {
   std::string probe{};   // compute, bandwidth, latency, onchip, ...
@@ -121,6 +138,7 @@ struct Shape {
   std::uint32_t registers = 0, shared_bytes = 0;
   Operands operands = Operands::usual;
   std::uint32_t intensity = 0;  // of roofline: operations for each KiB that is read; 0 of other probes
+  Pages pages = Pages::fixed;   // of migration
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -133,7 +151,8 @@ inline constexpr auto fields_of<Shape> =
            optional_field("ways", &Shape::ways), optional_field("rung", &Shape::rung), optional_field("m", &Shape::m),
            optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
            optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
-           optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"));
+           optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"),
+           optional_field("pages", &Shape::pages));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -222,7 +241,7 @@ inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
 // What tells patterns apart: references into the shape.
 template <class S> auto pattern_of(S&& s) {
-  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity);
+  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity, s.pages);
 }
 // The same shape without its pattern.
 inline Shape without_pattern(Shape s) {

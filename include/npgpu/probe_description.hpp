@@ -32,6 +32,7 @@ enum class ProbeQuestion {
   matrix_products,   // by a library, in the device's memory
   ladder,            // kernels that do the same work, each by one idea better than the one before
   roofline,          // operations on what is read, by how many there are for each byte
+  migration,         // pages that move between host and device
 };
 
 // Axes that only some shapes have.
@@ -40,10 +41,11 @@ struct OwnAxes {
   bool resources = false;  // registers and shared_bytes
   bool matrices = false;   // m, n, k and panels
   bool intensity = false;
+  bool pages = false;
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
-  bool has_pattern() const { return stride || offset || ways || rung || resources || intensity; }
+  bool has_pattern() const { return stride || offset || ways || rung || resources || intensity || pages; }
 };
 
 // What work is counted in.

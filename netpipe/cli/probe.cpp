@@ -69,12 +69,17 @@ std::vector<Shape> shapes_of(const std::string& text) {
       for (Shape& shape : shapes) shape.operands = parse_name<Operands>(option, value);
       continue;
     }
+    if (axis == "pages") {
+      for (Shape& shape : shapes) shape.pages = parse_name<Pages>(option, value);
+      continue;
+    }
     const auto found = std::ranges::find(axes(), axis, &Axis::word);
     if (found == axes().end())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                              "offset, ways, rung, intensity, registers, shared, operands, m, n, k, square, panels",
-                              axis));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
+                      "offset, ways, rung, intensity, pages, registers, shared, operands, m, n, k, square, panels",
+                      axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}
                             : parse_counts(option, value, found->least, found->most);

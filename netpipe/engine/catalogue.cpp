@@ -84,6 +84,7 @@ std::optional<ProbeQuestion> question_of(const ProbeCase& c) {
       case ProbeQuestion::matrix_products: return c.space != Space::host;
       case ProbeQuestion::tensor_power:
       case ProbeQuestion::roofline:
+      case ProbeQuestion::migration:
       case ProbeQuestion::ladder: break;
     }
     return true;

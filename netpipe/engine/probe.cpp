@@ -58,6 +58,7 @@ std::string text_of(const Shape& s) {
   if (s.registers > 0) text += fmt::format(", {} registers", s.registers);
   if (s.shared_bytes > 0) text += ", shared " + size_text(s.shared_bytes);
   if (s.intensity > 0) text += ", " + intensity_text(s);
+  if (s.pages != Pages::fixed) text += fmt::format(", pages {}", name(s.pages));
   if (s.one_block_per_sm) text += ", one block per SM";
   if (s.operands != Operands::usual) text += fmt::format(", operands {}", name(s.operands));
   return text;

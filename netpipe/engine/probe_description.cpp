@@ -23,6 +23,7 @@ const ProbeDescription& description_of(std::string_view probe) {
 Counted counted_of(const ProbeCase& c) {
   const ProbeDescription& described = description_of(c);
   if (described.counted) return *described.counted;
+  if (c.operation == Operation::chase) return {"loads", "time of a load", "load"};
   const bool branches = c.operation == Operation::branch;
   if (branches || counts_operations(c))
     return {branches || is_whole_number(c.type) ? "OP" : "FLOP", "operations (a multiply-add is two)"};
@@ -48,7 +49,8 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.rung && s.rung != none.rung, "rungs"},
       {!has.resources && (s.registers || s.shared_bytes), "registers or shared memory"},
       {!has.matrices && matrices_of(s) != matrices_of(none), "m, n, k or panels"},
-      {!has.intensity && s.intensity, "intensity"}};
+      {!has.intensity && s.intensity, "intensity"},
+      {!has.pages && s.pages != none.pages, "pages"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))

@@ -41,7 +41,7 @@ with folder() as where:
     check(all(f["mismatches"] == 0 and abs(f["change"]["value"]) < 0.02 for f in loads.values()), f"courses: {loads}")
     check(590 < found["soak"][0]["elapsed_s"] < 650, f"elapsed: {found['soak'][0]['elapsed_s']}")
     with h5py.File(at("well.h5")) as f:
-        check(f.attrs["schema_version"] == "3.4" and len(f["soaks"]) >= 6, "the trace has soaks")
+        check(f.attrs["schema_version"] == "3.5" and len(f["soaks"]) >= 6, "the trace has soaks")
     screen = run("report", at("well.h5"), "--all").out
     check("SIMULATED soak sim:h200-node" in screen and "tensor, together" in screen, screen)
     said = run("check", "--trace", at("well.h5"))

@@ -92,6 +92,17 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     }
     return all;
   }
+  if (c.probe == "migration") {  // wherever pages are; the grid, where there is one, and one of a few blocks
+    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
+      if (c.operation == Operation::chase) shape.bytes = 4 * MiB;
+      if (shape.bytes > 4 * MiB) continue;
+      all.push_back(shape);
+      if (shape.blocks == 1) continue;
+      shape.blocks = 3;
+      all.push_back(shape);
+    }
+    return all;
+  }
   if (description_of(c).axes.has_pattern()) {  // every pattern, by one block and by some
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       if (shape.bytes > 8 * MiB) continue;
@@ -174,6 +185,8 @@ TEST_CASE("every case's results are right, whatever the shape and the repeats") 
       for (const std::uint64_t repeats : {1u, 3u, 10u}) {
         const ProbeSample sample = run(*runner, repeats);
         CHECK(runner->check({}).value_or("") == "");
+        CHECK(sample.host_us > 0);
+        if (c.operation == Operation::host_read) continue;  // the device takes no part
         CHECK(sample.device_us > 0);
         CHECK(sample.host_us >= sample.device_us);
       }
@@ -246,7 +259,9 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     if (c.probe == "latency" || c.probe == "tensor" || description_of(c).axes.has_pattern())
       shape = few_shapes(c, probe.context(c).layout).front();
     // A store is not waited for, and a grid that is not resident leaves no cycles.
-    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product" || c.probe == "gemm") return;
+    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product" || c.probe == "gemm" ||
+        c.probe == "migration")
+      return;
     runner->prepare({c, shape});
     run(*runner, 64);
     // The least of several: a run may begin with caches that another one left, or beside a clock that changes.

@@ -64,17 +64,38 @@ void BufferFree::operator()(std::byte* data) const {
   if (ordinal >= 0) note_freed(ordinal, bytes);
 }
 
+namespace {
+
+#if CUDART_VERSION >= 13000
+cudaMemLocation place_of(bool host, int ordinal) {
+  return host ? cudaMemLocation{cudaMemLocationTypeHost, 0} : cudaMemLocation{cudaMemLocationTypeDevice, ordinal};
+}
+cudaError_t prefetch(const void* managed, std::uint64_t bytes, bool to_host, int ordinal, cudaStream_t stream) {
+  return cudaMemPrefetchAsync(managed, bytes, place_of(to_host, ordinal), 0, stream);
+}
+#else
+int place_of(bool host, int ordinal) { return host ? cudaCpuDeviceId : ordinal; }
+cudaError_t prefetch(const void* managed, std::uint64_t bytes, bool to_host, int ordinal, cudaStream_t stream) {
+  return cudaMemPrefetchAsync(managed, bytes, place_of(to_host, ordinal), stream);
+}
+#endif
+
+}  // namespace
+
 void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t stream) {
   int concurrent = 0;
   check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, ordinal),
         "asking for concurrent managed access");
   if (!concurrent) return;  // such a device moves all managed memory itself, at every launch
-#if CUDART_VERSION >= 13000
-  const cudaMemLocation host{cudaMemLocationTypeHost, 0};
-  check(cudaMemPrefetchAsync(managed, bytes, host, 0, stream), "prefetching managed memory to the host");
-#else
-  check(cudaMemPrefetchAsync(managed, bytes, cudaCpuDeviceId, stream), "prefetching managed memory to the host");
-#endif
+  check(prefetch(managed, bytes, true, ordinal, stream), "prefetching managed memory to the host");
+}
+
+void prefetch_to_device(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t stream) {
+  check(prefetch(managed, bytes, false, ordinal, stream), "prefetching managed memory to the device");
+}
+
+void advise(const void* managed, std::uint64_t bytes, cudaMemoryAdvise advice, bool host, int ordinal) {
+  check(cudaMemAdvise(managed, bytes, advice, place_of(host, ordinal)), "advising the driver on managed memory");
 }
 
 }  // namespace npgpu::cuda

@@ -34,7 +34,10 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
   };
   for (const char* key : {"sms", "lanes", "shader_clock_mhz", "warps", "blocks"}) wants(key);
   if (need == Need::compute) wants("fma_latency_cycles");
-  if (need == Need::memory) wants("memory_latency_cycles");
+  if (need == Need::memory || need == Need::migration) wants("memory_latency_cycles");
+  if (need == Need::migration)
+    for (const char* key : {"page_fault_us", "fault_bytes", "migrate_to_device_gb_s", "migrate_to_host_gb_s"})
+      wants(key);
   if (need == Need::onchip)
     for (const char* key : {"l1_bytes", "l1_bytes_per_cycle", "l2_bytes", "l2_gb_s", "constant_bytes_per_cycle"})
       wants(key);
@@ -46,7 +49,8 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
     for (const char* key :
          {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "tensor_fp64", "tensor_latency_cycles"})
       wants(key);
-  if (need == Need::memory && !spec.d2d) missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
+  if ((need == Need::memory || need == Need::migration) && !spec.d2d)
+    missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
   if (missing.empty()) return std::nullopt;
   return fmt::format("the spec of {} does not say how its kernels run: add {} to {}", spec.name, missing,
                      spec.file.string());
@@ -92,6 +96,11 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.tensor_fp64 = figure_or(spec, "tensor_fp64", m.tensor_fp64);
   m.mma_share = figure_or(spec, "mma_share", m.mma_share);
   m.tensor_latency_cycles = figure_or(spec, "tensor_latency_cycles", m.tensor_latency_cycles);
+  m.fault_s = figure_or(spec, "page_fault_us", 0) * 1e-6;
+  m.fault_bytes = figure_or(spec, "fault_bytes", 0);
+  m.to_device_bytes_per_s = figure_or(spec, "migrate_to_device_gb_s", 0) * 1e9;
+  m.to_host_bytes_per_s = figure_or(spec, "migrate_to_host_gb_s", 0) * 1e9;
+  if (spec.h2h) m.host_bytes_per_s = spec.h2h->bytes_per_s;
   if (spec.d2d) m.bus_bytes_per_s = 2 * spec.d2d->bytes_per_s;
   return m;
 }

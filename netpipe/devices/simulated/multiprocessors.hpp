@@ -57,9 +57,12 @@ struct Multiprocessors {
   // how long a product waits for the one before.
   double tensor_fp16 = 0, tensor_tf32 = 0, tensor_fp8 = 0, tensor_int8 = 0, tensor_fp64 = 0;
   double mma_share = 1, tensor_latency_cycles = 0;
+  // Pages that move: a fault brings so many bytes, and takes so long besides their way; rates of that way, and of reads
+  // by the host of its own memory.
+  double fault_s = 0, fault_bytes = 0, to_device_bytes_per_s = 0, to_host_bytes_per_s = 0, host_bytes_per_s = 0;
 };
 
-enum class Need { compute, memory, onchip, atomics, tensor, occupancy };
+enum class Need { compute, memory, onchip, atomics, tensor, occupancy, migration };
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);
 // What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.

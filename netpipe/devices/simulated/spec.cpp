@@ -188,6 +188,10 @@ constexpr HardwareKey hardware_keys[] = {
     figure_key("call_managed_free_us"),
     figure_key("call_process_free_us"),
     figure_key("call_process_end_us"),
+    figure_key("page_fault_us"),  // of managed memory: what a fault takes, and brings; and rates of what moves
+    figure_key("fault_bytes"),
+    figure_key("migrate_to_device_gb_s"),
+    figure_key("migrate_to_host_gb_s"),
     figure_key("clears_gb_s"),     // how fast the driver clears memory that was freed
     figure_key("clearing_slows"),  // time of a read meanwhile, over that of one alone
     figure_key("call_graph_launch_us"),

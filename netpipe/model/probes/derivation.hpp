@@ -41,6 +41,9 @@ void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 // and lines, which show in its law; what the rungs of a ladder reach.
 void derive_described(const ProbeSeries&, DeviceParameters&);
 
+// Of the probe migration: what faults cost, and rates of pages that move.
+void derive_migration(const ProbeSeries&, DeviceParameters&);
+
 // Of the probe gemm, all series of the device: its best rate, what copies leave of it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);
 

@@ -88,6 +88,7 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
     model::derive_levels(*series, own, device);
   }
   for (const ProbeSeries* series : list) model::derive_described(*series, device);
+  for (const ProbeSeries* series : list) model::derive_migration(*series, device);
   model::derive_gemm(list, device);
   if (!chases && !device.simulated)
     device.missing.push_back("sizes and latencies of the memory levels: need probe latency");
