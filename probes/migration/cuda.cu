@@ -174,7 +174,8 @@ class MigrationRunner final : public CudaProbeRunner {
   }
   void read_sum() {
     if (question().operation == Operation::host_read) return;
-    cuda::check(cudaMemcpy(&host_sum_, sum(), sizeof(Word), cudaMemcpyDeviceToHost), "reading the sum");
+    cuda::check(cudaMemcpyAsync(&host_sum_, sum(), sizeof(Word), cudaMemcpyDeviceToHost, stream()), "reading the sum");
+    cuda::check(cudaStreamSynchronize(stream()), "reading the sum");
   }
   std::optional<std::string> wrong_result() override {
     if (question().operation == Operation::prefetch) {
