@@ -23,6 +23,7 @@ const ProbeDescription& description_of(std::string_view probe) {
 Counted counted_of(const ProbeCase& c) {
   const ProbeDescription& described = description_of(c);
   if (described.counted) return *described.counted;
+  if (c.operation == Operation::chase) return {"loads", "time of a load", "load"};
   const bool branches = c.operation == Operation::branch;
   if (branches || counts_operations(c))
     return {branches || is_whole_number(c.type) ? "OP" : "FLOP", "operations (a multiply-add is two)"};
@@ -47,8 +48,10 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.ways && s.ways != none.ways, "ways"},
       {!has.rung && s.rung != none.rung, "rungs"},
       {!has.resources && (s.registers || s.shared_bytes), "registers or shared memory"},
-      {!has.matrices && matrices_of(s) != matrices_of(none), "m, n, k or panels"},
-      {!has.intensity && s.intensity, "intensity"}};
+      {!has.matrices && std::tuple(s.m, s.k, s.panels) != std::tuple(none.m, none.k, none.panels), "m, k or panels"},
+      {!has.matrices && !has.columns && s.n, "n"},
+      {!has.intensity && s.intensity, "intensity"},
+      {!has.cluster && s.cluster, "clusters"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))

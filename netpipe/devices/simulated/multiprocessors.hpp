@@ -57,9 +57,22 @@ struct Multiprocessors {
   // how long a product waits for the one before.
   double tensor_fp16 = 0, tensor_tf32 = 0, tensor_fp8 = 0, tensor_int8 = 0, tensor_fp64 = 0;
   double mma_share = 1, tensor_latency_cycles = 0;
+  double wgmma_latency_cycles =
+      0;  // from its issue until its sums can be read, beyond the cycles of the product itself
+  // Clusters: most blocks of one; a load from another block's shared memory, and what an SM reads there.
+  std::uint32_t cluster_blocks = 0;
+  double cluster_latency_cycles = 0, cluster_bytes_per_cycle = 0;
+  // A plain load that L2 answers; what a bulk copy takes longer than a plain load, and a box of a tensor map than that.
+  double shared_latency_cycles = 0;  // of a block's own
+  double l2_latency_cycles = 0, bulk_latency_cycles = 0, box_latency_cycles = 0;
+  // Instructions of a class: lanes of an SM that do one each in a cycle, and cycles until a dependent one can issue.
+  struct Instructions {
+    double lanes = 0, latency_cycles = 0;
+  };
+  Instructions int64_add, special, fp64, int64_mul, convert, convert_fp64, popc, shuffle, dpx;
 };
 
-enum class Need { compute, memory, onchip, atomics, tensor, occupancy };
+enum class Need { compute, memory, onchip, atomics, tensor, occupancy, cluster, bulk, wgmma, instructions };
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);
 // What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.
