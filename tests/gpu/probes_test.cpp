@@ -88,6 +88,56 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     }
     return all;
   }
+  if (c.probe == "cluster") {  // every number in flight, near and far blocks, more clusters than one
+    const bool chases = c.operation == Operation::chase;
+    for (const auto& [cluster, on] : {std::pair{2u, 1u}, {1u, 0u}, {4u, 3u}, {8u, 4u}})
+      for (const std::uint32_t ilp : {1u, 4u})
+        if (!chases || ilp == 1)
+          all.push_back({.blocks = chases ? cluster : 2 * cluster,
+                         .threads = chases ? 1u : 96u,
+                         .ilp = ilp,
+                         .access_bytes = chases ? 8u : 16u,
+                         .bytes = 18 * KiB,
+                         .one_block_per_sm = 1,
+                         .stride = on,
+                         .cluster = cluster});
+    return all;
+  }
+  if (c.probe == "instructions") {
+    for (const std::uint32_t ilp : {1u, 2u, 4u}) all.push_back({.blocks = ilp, .threads = 96, .ilp = ilp});
+    return all;
+  }
+  if (c.probe == "wgmma") {  // every width, by a group, and by more blocks of two than a device runs at once
+    for (const Shape& shape : find_probe(c.probe, c.device).shapes(c))
+      if (shape.blocks == 1) {
+        all.push_back(shape);
+        all.push_back({.blocks = l.units + 1, .threads = 256, .n = shape.n});
+      }
+    return all;
+  }
+  if (c.probe == "tma") {  // every rung; boxes of less than a warp's words and of more; sets that groups do not divide
+    const auto add = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,
+                         std::uint32_t rung, std::uint32_t cluster = 0) {
+      const Shape shape{.blocks = blocks,
+                        .threads = threads,
+                        .ilp = ilp,
+                        .access_bytes = access,
+                        .bytes = 96 * KiB,
+                        .one_block_per_sm = 1,
+                        .rung = rung,
+                        .cluster = cluster};
+      if (!find_probe(c.probe, c.device).refuses({c, shape})) all.push_back(shape);
+    };
+    for (const std::uint32_t rung : {1u, 2u, 3u})
+      for (const std::uint32_t access : {16u, 128u, 1024u, 4096u})
+        if (c.operation == Operation::chase) add(1, 1, 1, access, rung);
+        else
+          for (const std::uint32_t ilp : {1u, 4u})
+            add(access < 1024 ? 3 : 1, access < 1024 ? 96 : 64, ilp, access, rung);
+    for (const std::uint32_t access : {64u, 2048u})
+      for (const std::uint32_t ilp : {1u, 2u}) add(8, 64, ilp, access, 4, 4);
+    return all;
+  }
   if (description_of(c).axes.has_pattern()) {  // every pattern, by one block and by some
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       if (shape.bytes > 8 * MiB) continue;
@@ -239,10 +289,13 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     const auto runner = open(probe, c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
-    if (c.probe == "latency" || c.probe == "tensor" || description_of(c).axes.has_pattern())
+    if (c.probe == "latency" || c.probe == "tensor" || c.probe == "instructions" ||
+        description_of(c).axes.has_pattern())
       shape = few_shapes(c, probe.context(c).layout).front();
     // A store is not waited for, and a grid that is not resident leaves no cycles.
-    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product" || c.probe == "gemm") return;
+    if ((c.operation == Operation::write && c.probe == "bandwidth") || c.probe == "reduction" || c.probe == "product" ||
+        c.probe == "gemm")
+      return;
     runner->prepare({c, shape});
     run(*runner, 64);
     // The least of several: a run may begin with caches that another one left, or beside a clock that changes.
