@@ -27,6 +27,8 @@ ChangedSpec exact() {
   });
 }
 
+double says(const char* figure) { return number_fact(devices::find("sim:h200").facts, figure); }
+
 std::vector<ProbeCase> cases_of(const char* probe, const std::string& device) {
   return find_probe(probe, device).cases(device);
 }
@@ -58,7 +60,7 @@ TEST_CASE("a cluster's shared memory: one latency from wherever in the cluster, 
   const ChangedSpec spec = exact();
   const ProbeCase chase = case_of("cluster", spec.id(), Operation::chase, Space::shared);
   const Shape far{.blocks = 8, .access_bytes = 8, .bytes = 4096, .one_block_per_sm = 1, .stride = 5, .cluster = 8};
-  CHECK(cycles(chase, far) == doctest::Approx(200).epsilon(1e-4));
+  CHECK(cycles(chase, far) == doctest::Approx(says("cluster_latency_cycles")).epsilon(1e-4));
   Shape own = far;
   own.stride = 0;
   CHECK(cycles(chase, own) == doctest::Approx(23).epsilon(1e-4));
@@ -71,10 +73,10 @@ TEST_CASE("a cluster's shared memory: one latency from wherever in the cluster, 
                    .one_block_per_sm = 1,
                    .stride = 1,
                    .cluster = 4};
-  CHECK(rate(read, ring) == doctest::Approx(128 * 24 * clock_hz).epsilon(1e-3));
-  Shape few = ring;  // 32 threads of 16 bytes in a latency of 200 cycles are less than the way carries
+  CHECK(rate(read, ring) == doctest::Approx(128 * says("cluster_bytes_per_cycle") * clock_hz).epsilon(1e-3));
+  Shape few = ring;  // 32 threads of 16 bytes in a latency are less than the way carries
   few.threads = 32, few.ilp = 1, few.bytes = 512;
-  CHECK(rate(read, few) == doctest::Approx(128 * 512 / 200.0 * clock_hz).epsilon(1e-3));
+  CHECK(rate(read, few) == doctest::Approx(128 * 512 / says("cluster_latency_cycles") * clock_hz).epsilon(1e-3));
 }
 
 TEST_CASE("clusters that cannot be are refused, in words") {
@@ -101,8 +103,12 @@ TEST_CASE("clusters that cannot be are refused, in words") {
 }
 
 TEST_CASE("a device that does not say how its clusters run has none, and says what is missing") {
-  for (const auto& [probe, key] :
-       {std::pair{"cluster", "cluster_blocks"}, {"tma", "bulk_latency_cycles"}, {"wgmma", "wgmma_latency_cycles"}}) {
+  for (const auto& [probe, key] : {std::pair{"cluster", "cluster_blocks"},
+                                   {"tma", "bulk_latency_cycles"},
+                                   {"wgmma", "wgmma_latency_cycles"},
+                                   {"pages", "tlb_mib"},
+                                   {"code", "code_kib"},
+                                   {"instructions", "instructions_popc_lanes"}}) {
     CHECK(cases_of(probe, "sim:gtx280").empty());
     const auto why = find_probe(probe, "sim:gtx280").refuses_case({.probe = probe, .device = "sim:gtx280"});
     CHECK(why.value_or("").find(key) != std::string::npos);
@@ -116,8 +122,8 @@ TEST_CASE("bulk copies: over a plain load what the spec adds; so many under way,
     return cycles(chase, {.access_bytes = 16, .bytes = MiB, .one_block_per_sm = 1, .rung = rung});
   };
   CHECK(latency(tma::plain) == doctest::Approx(281).epsilon(1e-4));
-  CHECK(latency(tma::bulk) == doctest::Approx(281 + 400).epsilon(1e-4));
-  CHECK(latency(tma::box) == doctest::Approx(281 + 400 + 60).epsilon(1e-4));
+  CHECK(latency(tma::bulk) == doctest::Approx(281 + says("bulk_latency_cycles")).epsilon(1e-4));
+  CHECK(latency(tma::box) == doctest::Approx(281 + says("box_latency_cycles")).epsilon(1e-4));
   const ProbeCase read = case_of("tma", spec.id(), Operation::read, Space::l2);
   Shape shape{.blocks = 132,
               .threads = 128,
@@ -126,7 +132,8 @@ TEST_CASE("bulk copies: over a plain load what the spec adds; so many under way,
               .bytes = 16 * MiB,
               .one_block_per_sm = 1,
               .rung = tma::bulk};
-  CHECK(rate(read, shape) == doctest::Approx(sms * 4 * 2 * 1024 / 681.0 * clock_hz).epsilon(1e-3));
+  CHECK(rate(read, shape) ==
+        doctest::Approx(sms * 4 * 2 * 1024 / (281 + says("bulk_latency_cycles")) * clock_hz).epsilon(1e-3));
   shape.ilp = 8, shape.access_bytes = 4096;
   CHECK(rate(read, shape) == doctest::Approx(10500e9).epsilon(1e-3));
   shape.rung = tma::multicast, shape.cluster = 4;  // each byte leaves L2 once for four blocks
@@ -143,7 +150,8 @@ TEST_CASE("a product of a group keeps the tensor cores for its operations, and o
   };
   // 64 * 256 * 16 multiply-adds at 2048 a cycle.
   CHECK(interval(Operation::wgmma, DataType::fp16, Form::streaming, 256) == doctest::Approx(128).epsilon(1e-4));
-  CHECK(interval(Operation::wgmma, DataType::fp16, Form::dependent, 256) == doctest::Approx(128 + 32).epsilon(1e-4));
+  CHECK(interval(Operation::wgmma, DataType::fp16, Form::dependent, 256) ==
+        doctest::Approx(128 + says("wgmma_latency_cycles")).epsilon(1e-4));
   CHECK(interval(Operation::wgmma, DataType::fp16, Form::streaming, 8) == doctest::Approx(4).epsilon(1e-4));
   CHECK(interval(Operation::wgmma, DataType::tf32, Form::streaming, 256) == doctest::Approx(128).epsilon(1e-4));
   CHECK(interval(Operation::wgmma_fp16, DataType::fp8, Form::streaming, 64) == doctest::Approx(32).epsilon(1e-4));
@@ -171,18 +179,49 @@ TEST_CASE("numbers of a group's products stay exact: nine of them in fp16, and i
     }
 }
 
+TEST_CASE("pages: beyond the reach of the table of recent pages each load waits for a miss") {
+  const ChangedSpec spec = exact();
+  const ProbeCase chase = cases_of("pages", spec.id()).at(0);
+  const auto latency = [&](std::uint64_t bytes) {
+    return cycles(chase, {.access_bytes = 8, .bytes = bytes, .one_block_per_sm = 1});
+  };
+  CHECK(latency(8 * GiB) == doctest::Approx(281).epsilon(1e-4));
+  CHECK(latency(8 * GiB + 2 * MiB) == doctest::Approx(281 + 300).epsilon(1e-4));
+  const DeviceParameters device = derived("pages", "sim:h200");
+  CHECK(value_of(device, "page cycles, 64 MiB") == doctest::Approx(281).epsilon(0.02));
+  CHECK(value_of(device, "page cycles, 16 GiB") == doctest::Approx(581).epsilon(0.02));
+  CHECK(find_probe("pages", spec.id())
+            .refuses({chase, {.access_bytes = 8, .bytes = 3 * MiB, .one_block_per_sm = 1}})
+            .value_or("")
+            .find("whole pages") != std::string::npos);
+}
+
+TEST_CASE("code: one instruction a cycle, and beyond the caches as fast as it comes") {
+  const ChangedSpec spec = exact();
+  const ProbeCase line = cases_of("code", spec.id()).at(0);
+  const auto cycles_of = [&](std::uint64_t bytes) {
+    return 32 * clock_hz / rate(line, {.blocks = 1, .threads = 32, .ilp = 4, .bytes = bytes});
+  };
+  CHECK(cycles_of(128 * KiB) == doctest::Approx(1).epsilon(1e-4));
+  CHECK(cycles_of(129 * KiB) == doctest::Approx(16 / 8).epsilon(1e-4));
+  CHECK(value_of(derived("code", "sim:h200"), "code cycles, 256 KiB") == doctest::Approx(2).epsilon(0.02));
+}
+
 TEST_CASE("an instruction waits its class's latency, or for its lanes") {
   const ChangedSpec spec = exact();
   const auto its = [&](Operation operation, DataType type) {
     return case_of("instructions", spec.id(), operation, Space::registers, type);
   };
   const Shape one{.blocks = 1, .threads = 32}, all{.blocks = 132, .threads = 1024, .ilp = 4};
-  CHECK(32 * clock_hz / rate(its(Operation::rsqrt, DataType::fp32), one) == doctest::Approx(20).epsilon(1e-4));
+  CHECK(32 * clock_hz / rate(its(Operation::rsqrt, DataType::fp32), one) ==
+        doctest::Approx(says("instructions_special_cycles")).epsilon(1e-4));
   CHECK(rate(its(Operation::rsqrt, DataType::fp32), all) == doctest::Approx(16 * sms * clock_hz).epsilon(1e-3));
-  CHECK(32 * clock_hz / rate(its(Operation::via_fp64, DataType::fp32), one) == doctest::Approx(14).epsilon(1e-4));
+  CHECK(32 * clock_hz / rate(its(Operation::via_fp64, DataType::fp32), one) ==
+        doctest::Approx(says("instructions_convert_fp64_cycles")).epsilon(1e-4));
   CHECK(rate(its(Operation::mul, DataType::fp64), all) == doctest::Approx(64 * sms * clock_hz).epsilon(1e-3));
   const DeviceParameters device = derived("instructions", "sim:h200");
-  CHECK(value_of(device, "shuffle int32 latency") == doctest::Approx(23).epsilon(0.02));
+  CHECK(value_of(device, "shuffle int32 latency") ==
+        doctest::Approx(says("instructions_shuffle_cycles")).epsilon(0.02));
   CHECK(value_of(device, "popc int32 rate") == doctest::Approx(16).epsilon(0.02));
 }
 
@@ -206,18 +245,18 @@ TEST_CASE("what chains of instructions come to, counted by hand") {
 TEST_CASE("what is derived of clusters, bulk copies and warp groups is what the spec says") {
   const auto near = [](double value) { return doctest::Approx(value).epsilon(0.02); };
   const DeviceParameters cluster = derived("cluster", "sim:h200");
-  CHECK(value_of(cluster, "cluster latency, 2 blocks") == near(200));
-  CHECK(value_of(cluster, "cluster latency, 16 blocks") == near(200));
-  CHECK(value_of(cluster, "cluster ring, 16 blocks") == near(24));
-  CHECK(value_of(cluster, "cluster pairs, 4 blocks") == near(24));
-  CHECK(value_of(cluster, "cluster writes, 8 blocks") == near(24));
+  CHECK(value_of(cluster, "cluster latency, 2 blocks") == near(says("cluster_latency_cycles")));
+  CHECK(value_of(cluster, "cluster latency, 16 blocks") == near(says("cluster_latency_cycles")));
+  CHECK(value_of(cluster, "cluster ring, 16 blocks") == near(says("cluster_bytes_per_cycle")));
+  CHECK(value_of(cluster, "cluster pairs, 4 blocks") == near(says("cluster_bytes_per_cycle")));
+  CHECK(value_of(cluster, "cluster writes, 8 blocks") == near(says("cluster_bytes_per_cycle")));
   const DeviceParameters bulk = derived("tma", "sim:h200");
   CHECK(value_of(bulk, "load latency, L2") == near(281));
-  CHECK(value_of(bulk, "bulk copy latency, L2") == near(681));
-  CHECK(value_of(bulk, "box latency, memory") == near(1146 + 460));
+  CHECK(value_of(bulk, "bulk copy latency, L2") == near(281 + says("bulk_latency_cycles")));
+  CHECK(value_of(bulk, "box latency, memory") == near(1146 + says("box_latency_cycles")));
   CHECK(value_of(bulk, "bulk copy reads of L2") == near(10500e9 / sms / clock_hz));
   const DeviceParameters groups = derived("wgmma", "sim:h200");
-  CHECK(value_of(groups, "wgmma latency, n 256") == near(160));
+  CHECK(value_of(groups, "wgmma latency, n 256") == near(128 + says("wgmma_latency_cycles")));
   CHECK(value_of(groups, "wgmma interval, n 64") == near(32));
   CHECK(value_of(groups, "wgmma fp8, random") == near(8192));
   CHECK(value_of(groups, "wgmma fp16, sparse, random") == near(8192));

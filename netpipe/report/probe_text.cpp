@@ -126,7 +126,7 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
   const bool waits = counted.each_waits(), limited = probe.limit.per_s > 0 && !waits;
   const std::optional<Law> law = law_of(probe);
   const bool matrices = described.axes.matrices, pattern = described.axes.has_pattern(),
-             by_unit = pattern && probe.layout.units > 0;
+             by_unit = pattern && probe.layout.units > 0 && !waits;
   // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
   const bool every = pattern ? probe.visits.size() < 2 : !matrices;
   Table table({right(matrices ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),

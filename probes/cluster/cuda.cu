@@ -188,7 +188,7 @@ std::uint32_t clusters_at_once(const std::string& device, std::uint32_t size) {
   const ClusterLaunch launch(read_cluster<1>, size, 1024, shared_of(ordinal, cluster::set_bytes), size, nullptr);
   int clusters = 0;
   if (cudaOccupancyMaxActiveClusters(&clusters, read_cluster<1>, &launch.config) != cudaSuccess) {
-    cudaGetLastError();  // a size that the device does not have is no error of ours
+    (void)cudaGetLastError();  // a size that the device does not have is no error of ours
     return 0;
   }
   return static_cast<std::uint32_t>(clusters);

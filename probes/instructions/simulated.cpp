@@ -12,7 +12,7 @@ const Multiprocessors::Instructions& class_of_instruction(const ProbeCase& c, co
     case Operation::add: return c.type == DataType::fp64 ? m.fp64 : m.int64_add;
     case Operation::mul: return c.type == DataType::fp64 ? m.fp64 : m.int64_mul;
     case Operation::via_fp64: return m.convert_fp64;
-    case Operation::via_fp16:
+    case Operation::via_fp16: return m.convert_fp16;
     case Operation::via_int32: return m.convert;
     case Operation::popc: return m.popc;
     case Operation::shuffle: return m.shuffle;

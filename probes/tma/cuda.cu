@@ -69,16 +69,24 @@ __device__ void expect(std::uint32_t barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 #endif
 }
-__device__ void wait_at(std::uint32_t barrier, std::uint32_t parity) {
+// Of another block's arrival at it, too, where the scope is the cluster.
+template <bool of_cluster = false> __device__ void wait_at(std::uint32_t barrier, std::uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
   std::uint32_t done = 0;
-  while (!done)
-    asm volatile(
-        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, p;\n}"
-        : "=r"(done)
-        : "r"(barrier), "r"(parity)
-        : "memory");
+  while (!done) {
+    if constexpr (of_cluster)
+      asm volatile(
+          "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+          "selp.u32 %0, 1, 0, p;\n}"
+          : "=r"(done)
+          : "r"(barrier), "r"(parity)
+          : "memory");
+    else
+      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                   : "=r"(done)
+                   : "r"(barrier), "r"(parity)
+                   : "memory");
+  }
 #endif
 }
 // At the same barrier of another block of the cluster.
@@ -86,7 +94,7 @@ __device__ void arrive_at(std::uint32_t barrier, std::uint32_t rank) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
       "r"(rank)
       : "memory");
 #endif
@@ -228,7 +236,7 @@ __global__ void __launch_bounds__(most_threads) read_boxes(Boxes b, const __grid
     if (asked == b.steps) return;
     if (lane == 0) {
       // All blocks of the cluster have read what was there.
-      if (shared_by_cluster && turn > 0) wait_at(free_at + 8 * slot, (turn - 1) & 1);
+      if (shared_by_cluster && turn > 0) wait_at<true>(free_at + 8 * slot, (turn - 1) & 1);
       expect(arrived_at + 8 * slot, b.box_bytes);
       ask_for<rung>(to + slot * b.box_bytes, b, map, box * b.groups + group, arrived_at + 8 * slot);
     }
@@ -338,6 +346,30 @@ BoxKernel kernel_of(Operation operation, std::uint32_t rung) {
                             : read_boxes<tma::multicast>;
 }
 
+std::uint32_t multicasts_at_once(const std::string& device, std::uint32_t size) {
+  const int ordinal = ordinal_or_throw(device);
+  make_current(ordinal);
+  const auto kernel = read_boxes<tma::multicast>;
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {size, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = size;
+  config.blockDim = 4 * warp_lanes;
+  config.dynamicSmemBytes = tma::shared_bytes;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(config.dynamicSmemBytes)),
+              "giving blocks their shared memory");
+  int clusters = 0;
+  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) != cudaSuccess) {
+    (void)cudaGetLastError();  // a size that the device does not have is no error of ours
+    return 0;
+  }
+  return static_cast<std::uint32_t>(clusters);
+}
+
 // Over so many bytes from `memory` on: rows of words, of which a box has so many.
 CUtensorMap map_over(void* memory, std::uint64_t bytes, std::uint32_t row_bytes, std::uint32_t box_bytes) {
   constexpr cuuint32_t word = 4;
@@ -372,6 +404,9 @@ class TmaRunner final : public SumsRunner {
     cuda::check(cudaGetLastError(), "filling the set");
     map_ = map_over(memory, shape().bytes, tma::row_bytes(shape()), shape().access_bytes);
     make_ready();
+    // Elements were written in part, and L2 has the rest of their sectors only when somebody has asked for it.
+    if (is(Operation::chase) && question().space == Space::l2)
+      timed(static_cast<std::uint32_t>(order_.count() / tma::loads_of_repeat + 1));
   }
   ProbeSample timed(std::uint32_t repeats) override {
     const Shape& s = shape();
@@ -471,8 +506,7 @@ class TmaProbe final : public CudaProbe {
     return std::nullopt;
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override {
-    constexpr std::uint32_t cluster_blocks = 8;
-    return tma::shapes(c, context(c).layout, cluster_blocks);
+    return tma::shapes(c, context(c).layout, multicasts_at_once);
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<TmaRunner>(*this, steps);

@@ -31,7 +31,8 @@ std::vector<ProbeCase> cases(const std::string& device) {
   return all;
 }
 
-std::vector<Shape> shapes(const ProbeCase& c, const Layout& l, std::uint32_t cluster_blocks) {
+std::vector<Shape> shapes(const ProbeCase& c, const Layout& l,
+                          std::uint32_t (*at_once)(const std::string&, std::uint32_t)) {
   std::vector<Shape> all;
   const bool in_l2 = c.space == Space::l2;
   if (c.operation == Operation::chase) {
@@ -45,7 +46,7 @@ std::vector<Shape> shapes(const ProbeCase& c, const Layout& l, std::uint32_t clu
   const std::uint64_t bytes = in_l2 ? 4 * small_set : large_set(l);
   const auto add = [&](std::uint32_t rung, std::uint32_t threads, std::uint32_t access, std::uint32_t ilp,
                        std::uint32_t cluster) {
-    const std::uint32_t blocks = cluster ? l.units / cluster * cluster : l.units;
+    const std::uint32_t blocks = cluster ? at_once(c.device, cluster) * cluster : l.units;
     if (std::uint64_t{threads} / warp * ilp * access <= shared_bytes && blocks)
       all.push_back({.blocks = blocks,
                      .threads = threads,
@@ -63,7 +64,7 @@ std::vector<Shape> shapes(const ProbeCase& c, const Layout& l, std::uint32_t clu
       for (const std::uint32_t ilp : {1u, 2u, 4u}) add(rung, warp, access, ilp, 0);
   }
   if (c.operation == Operation::read && in_l2)
-    for (std::uint32_t size = 2; size <= std::min(cluster_blocks, 4u); size *= 2)
+    for (const std::uint32_t size : {2u, 4u, 8u})
       for (const std::uint32_t access : {4u * 1024, 8u * 1024}) add(multicast, 4 * warp, access, 4, size);
   return all;
 }

@@ -35,8 +35,9 @@ constexpr std::uint32_t groups(const Shape& s) {
 constexpr std::uint64_t boxes_of_group(const Shape& s) { return s.bytes / s.access_bytes / groups(s); }
 
 std::vector<ProbeCase> cases(const std::string& device);
-// cluster_blocks: most of a cluster that all blocks of a full device can be in.
-std::vector<Shape> shapes(const ProbeCase&, const Layout&, std::uint32_t cluster_blocks);
+// at_once: how many clusters of so many blocks a device runs at once; 0: none.
+std::vector<Shape> shapes(const ProbeCase&, const Layout&,
+                          std::uint32_t (*at_once)(const std::string& device, std::uint32_t cluster));
 std::optional<std::string> refuses(const ProbeCase&, const Shape&);
 // Loads, or bytes that come to shared memory or go from it.
 double work(const ProbeCase&, const Shape&);

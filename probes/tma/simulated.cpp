@@ -12,7 +12,7 @@ namespace {
 double copy_latency(const ProbeCase& c, const Shape& s, const Multiprocessors& m) {
   const double load = c.space == Space::l2 ? m.l2_latency_cycles : m.memory_latency_cycles;
   if (s.rung == tma::plain) return load;
-  return load + m.bulk_latency_cycles + (s.rung == tma::box ? m.box_latency_cycles : 0);
+  return load + (s.rung == tma::box ? m.box_latency_cycles : m.bulk_latency_cycles);
 }
 
 Repeat tma_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m) {
@@ -32,8 +32,9 @@ Repeat tma_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m) 
   return repeat;
 }
 
-std::uint32_t cluster_blocks_of(const std::string& device) {
-  return multiprocessors_of(spec_of(device)).cluster_blocks;
+std::uint32_t multicasts_at_once(const std::string& device, std::uint32_t size) {
+  const Multiprocessors m = multiprocessors_of(spec_of(device));
+  return size <= m.cluster_blocks ? (m.sms - m.idle_sms) / size : 0;
 }
 
 const Simulated tma_probe({{.name = "tma",
@@ -42,7 +43,7 @@ const Simulated tma_probe({{.name = "tma",
                             .repeat = tma_repeat,
                             .cases = tma::cases,
                             .shapes = [](const ProbeCase& c,
-                                         const Layout& l) { return tma::shapes(c, l, cluster_blocks_of(c.device)); },
+                                         const Layout& l) { return tma::shapes(c, l, multicasts_at_once); },
                             .refuses = tma::refuses,
                             .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
                               if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};

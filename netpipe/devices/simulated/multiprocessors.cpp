@@ -23,8 +23,8 @@ std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t o
 }
 
 const std::vector<std::string>& instruction_classes() {
-  static const std::vector<std::string> all{"int64_add",    "special", "fp64",    "int64_mul", "convert",
-                                            "convert_fp64", "popc",    "shuffle", "dpx"};
+  static const std::vector<std::string> all{"int64_add",    "special",      "fp64", "int64_mul", "convert",
+                                            "convert_fp16", "convert_fp64", "popc", "shuffle",   "dpx"};
   return all;
 }
 
@@ -60,6 +60,10 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
     for (const char* key : {"memory_latency_cycles", "l2_bytes", "l2_gb_s", "l2_latency_cycles", "bulk_latency_cycles",
                             "box_latency_cycles", "cluster_blocks"})
       wants(key);
+  if (need == Need::code)
+    for (const char* key : {"code_kib", "code_bytes_per_cycle"}) wants(key);
+  if (need == Need::pages)
+    for (const char* key : {"l2_latency_cycles", "tlb_mib", "tlb_miss_cycles"}) wants(key);
   if (need == Need::wgmma)
     for (const char* key : {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "wgmma_latency_cycles"})
       wants(key);
@@ -118,6 +122,10 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.cluster_bytes_per_cycle = figure_or(spec, "cluster_bytes_per_cycle", m.cluster_bytes_per_cycle);
   m.shared_latency_cycles = figure_or(spec, "shared_latency_cycles", m.shared_latency_cycles);
   m.l2_latency_cycles = figure_or(spec, "l2_latency_cycles", m.l2_latency_cycles);
+  m.tlb_bytes = figure_or(spec, "tlb_mib", 0) * MiB;
+  m.code_bytes = figure_or(spec, "code_kib", 0) * KiB;
+  m.code_bytes_per_cycle = figure_or(spec, "code_bytes_per_cycle", m.code_bytes_per_cycle);
+  m.tlb_miss_cycles = figure_or(spec, "tlb_miss_cycles", m.tlb_miss_cycles);
   m.bulk_latency_cycles = figure_or(spec, "bulk_latency_cycles", m.bulk_latency_cycles);
   m.box_latency_cycles = figure_or(spec, "box_latency_cycles", m.box_latency_cycles);
   const auto instructions = [&](const char* name, Multiprocessors::Instructions& of) {
@@ -129,6 +137,7 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   instructions("fp64", m.fp64);
   instructions("int64_mul", m.int64_mul);
   instructions("convert", m.convert);
+  instructions("convert_fp16", m.convert_fp16);
   instructions("convert_fp64", m.convert_fp64);
   instructions("popc", m.popc);
   instructions("shuffle", m.shuffle);
