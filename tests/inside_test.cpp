@@ -4,6 +4,7 @@
 
 #include "fastest_rate.hpp"
 #include "probed.hpp"
+#include "probes/banks/shapes.hpp"
 #include "probes/cluster/shapes.hpp"
 #include "probes/instructions/shapes.hpp"
 #include "probes/tma/shapes.hpp"
@@ -205,6 +206,20 @@ TEST_CASE("code: one instruction a cycle, and beyond the caches as fast as it co
   CHECK(cycles_of(128 * KiB) == doctest::Approx(1).epsilon(1e-4));
   CHECK(cycles_of(129 * KiB) == doctest::Approx(16 / 8).epsilon(1e-4));
   CHECK(value_of(derived("code", "sim:h200"), "code cycles, 256 KiB") == doctest::Approx(2).epsilon(0.02));
+}
+
+TEST_CASE("permuted words: as many passes as the fullest bank of each access is asked for") {
+  // Counted by hand: in order each bank is asked once. A permutation of 8192 words, 32 at a time into 32 banks:
+  // about 3.5.
+  CHECK(banks::mean_passes({.rung = 0}) == 1);
+  for (std::uint32_t rung = 1; rung <= 4; ++rung) {
+    CHECK(banks::mean_passes({.rung = rung}) > 3.3);
+    CHECK(banks::mean_passes({.rung = rung}) < 3.8);
+  }
+  const ChangedSpec spec = exact();
+  const ProbeCase c = cases_of("banks", spec.id()).at(0);
+  for (const Shape& shape : find_probe("banks", spec.id()).shapes(c))
+    CHECK(rate(c, shape) == doctest::Approx(128 * sms * clock_hz / banks::mean_passes(shape)).epsilon(1e-3));
 }
 
 TEST_CASE("an instruction waits its class's latency, or for its lanes") {
