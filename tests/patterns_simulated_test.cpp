@@ -268,7 +268,7 @@ TEST_CASE("probes that have no pattern refuse one") {
         {[](Shape& s) { s.rung = 1; }, "rungs"},
         {[](Shape& s) { s.intensity = 64; }, "intensity"},
         {[](Shape& s) { s.cluster = 2; }, "clusters"},
-        {[](Shape& s) { s.panels = 2; }, "m, k"}}) {
+        {[](Shape& s) { s.panels = 2; }, "m, n, k"}}) {
     Shape changed = shape;
     change(changed);
     CHECK(onchip.refuses({banks, changed})->find(fmt::format("probe onchip has no {}", what)) == 0);
