@@ -9,8 +9,6 @@
 // write   Places in shared memory hold words that tell them apart. What lies in global memory at the end, another
 //         kernel adds up.
 
-#include <cuda.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -18,149 +16,13 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda_sums.hpp"
 #include "probes/latency/permutation.hpp"
-#include "probes/tma/shapes.hpp"
+#include "probes/tma/copies.cuh"
 
 namespace npgpu::cuda {
 
 namespace {
 
-using tma::Rung, tma::unit_bytes;
-
-constexpr unsigned warp_lanes = tma::warp, most_boxes = tma::max_boxes_of_warp, most_warps = 8, most_threads = 256;
-
-struct Boxes {
-  std::byte* memory;
-  std::uint32_t box_bytes;
-  std::uint32_t apart, rows_apart;  // from one element or box to the next: bytes, and rows of the tensor map
-  std::uint32_t depth;              // boxes in flight of a warp
-  std::uint32_t groups;             // of warps, which take turns
-  std::uint64_t boxes;              // of each group
-  std::uint64_t steps;              // boxes that a group copies; chase: loads
-  std::uint32_t cluster;
-  std::uint32_t begin;  // chase: the first element
-  std::uint32_t* results;
-  BlockRecord* records;
-  std::uint32_t launch;
-};
-
-// An element of a chase.
-struct Link {
-  std::uint64_t next;   // address
-  std::uint32_t place;  // of the next: elements before it
-  std::uint32_t own;
-};
-static_assert(sizeof(Link) == unit_bytes);
-
-__device__ std::uint32_t in_shared(const void* at) { return static_cast<std::uint32_t>(__cvta_generic_to_shared(at)); }
-
-// Barriers in shared memory, and copies that arrive there; all by the thread that calls them.
-__device__ void make_barrier(std::uint64_t* barrier, std::uint32_t arrivals) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(in_shared(barrier)), "r"(arrivals) : "memory");
-#endif
-}
-__device__ void barriers_made() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-__device__ void expect(std::uint32_t barrier, std::uint32_t bytes) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-#endif
-}
-// Of another block's arrival at it, too, where the scope is the cluster.
-template <bool of_cluster = false> __device__ void wait_at(std::uint32_t barrier, std::uint32_t parity) {
-#if __CUDA_ARCH__ >= 900
-  std::uint32_t done = 0;
-  while (!done) {
-    if constexpr (of_cluster)
-      asm volatile(
-          "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, p;\n}"
-          : "=r"(done)
-          : "r"(barrier), "r"(parity)
-          : "memory");
-    else
-      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(barrier), "r"(parity)
-                   : "memory");
-  }
-#endif
-}
-// At the same barrier of another block of the cluster.
-__device__ void arrive_at(std::uint32_t barrier, std::uint32_t rank) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
-      "r"(rank)
-      : "memory");
-#endif
-}
-__device__ void meet_in_cluster() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-[[maybe_unused]] __device__ std::uint32_t rank_in_cluster() {
-  std::uint32_t rank = 0;
-#if __CUDA_ARCH__ >= 900
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-  return rank;
-}
-
-__device__ void copy_from(std::uint32_t to, std::uint64_t from, std::uint32_t bytes, std::uint32_t barrier) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-               "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
-#endif
-}
-
-// Asks for the box or element `number` of the set; its barrier was told what to expect.
-template <Rung rung>
-__device__ void ask_for(std::uint32_t to, const Boxes& b, const CUtensorMap& map, std::uint64_t number,
-                        std::uint32_t barrier) {
-#if __CUDA_ARCH__ >= 900
-  if constexpr (rung == tma::bulk) {
-    copy_from(to, reinterpret_cast<std::uint64_t>(b.memory + number * b.apart), b.box_bytes, barrier);
-  } else if constexpr (rung == tma::box) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
-        "[%4];" ::"r"(to),
-        "l"(&map), "r"(0), "r"(static_cast<std::uint32_t>(number) * b.rows_apart), "r"(barrier)
-        : "memory");
-  } else {  // this block's part of it, to all blocks of the cluster
-    const std::uint32_t part = b.box_bytes / b.cluster, begin = part * rank_in_cluster();
-    const auto all = static_cast<std::uint16_t>((1u << b.cluster) - 1);
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
-        "%4;" ::"r"(to + begin),
-        "l"(b.memory + number * b.apart + begin), "r"(part), "r"(barrier), "h"(all)
-        : "memory");
-  }
-#endif
-}
-template <Rung rung>
-__device__ void store_box(std::uint32_t from, const Boxes& b, const CUtensorMap& map, std::uint64_t number) {
-#if __CUDA_ARCH__ >= 900
-  if constexpr (rung == tma::bulk)
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(b.memory + number * b.apart),
-                 "r"(from), "r"(b.box_bytes)
-                 : "memory");
-  else
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(0),
-                 "r"(static_cast<std::uint32_t>(number) * b.rows_apart), "r"(from)
-                 : "memory");
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-#endif
-}
-
-// ---- chase
-// -----------------------------------------------------------------------------------------------------------
+// ---- chase ----------------------------------------------------------------------------------------------------------
 
 template <Rung rung>
 __global__ void __launch_bounds__(warp_lanes) chase_boxes(Boxes b, const __grid_constant__ CUtensorMap map) {
@@ -204,8 +66,7 @@ __global__ void link_elements(std::byte* memory, Permutation order, std::uint64_
   }
 }
 
-// ---- read and write
-// --------------------------------------------------------------------------------------------------
+// ---- read and write -------------------------------------------------------------------------------------------------
 
 // Of a box's units of 16 bytes, the one that a lane adds up in a step.
 __host__ __device__ std::uint32_t unit_of(std::uint32_t units, std::uint32_t lane, std::uint64_t step) {
