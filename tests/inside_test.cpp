@@ -4,7 +4,6 @@
 
 #include "fastest_rate.hpp"
 #include "probed.hpp"
-#include "probes/banks/shapes.hpp"
 #include "probes/cluster/shapes.hpp"
 #include "probes/instructions/shapes.hpp"
 #include "probes/tma/shapes.hpp"
@@ -186,11 +185,12 @@ TEST_CASE("pages: beyond the reach of the table of recent pages each load waits 
   const auto latency = [&](std::uint64_t bytes) {
     return cycles(chase, {.access_bytes = 8, .bytes = bytes, .one_block_per_sm = 1});
   };
-  CHECK(latency(8 * GiB) == doctest::Approx(281).epsilon(1e-4));
-  CHECK(latency(8 * GiB + 2 * MiB) == doctest::Approx(281 + 300).epsilon(1e-4));
+  const auto reach = static_cast<std::uint64_t>(says("tlb_mib")) * MiB;
+  CHECK(latency(reach) == doctest::Approx(281).epsilon(1e-4));
+  CHECK(latency(reach + 2 * MiB) == doctest::Approx(281 + says("tlb_miss_cycles")).epsilon(1e-4));
   const DeviceParameters device = derived("pages", "sim:h200");
   CHECK(value_of(device, "page cycles, 64 MiB") == doctest::Approx(281).epsilon(0.02));
-  CHECK(value_of(device, "page cycles, 16 GiB") == doctest::Approx(581).epsilon(0.02));
+  CHECK(value_of(device, "page cycles, beyond 64 GiB") == doctest::Approx(281 + says("tlb_miss_cycles")).epsilon(0.02));
   CHECK(find_probe("pages", spec.id())
             .refuses({chase, {.access_bytes = 8, .bytes = 3 * MiB, .one_block_per_sm = 1}})
             .value_or("")
@@ -203,23 +203,11 @@ TEST_CASE("code: one instruction a cycle, and beyond the caches as fast as it co
   const auto cycles_of = [&](std::uint64_t bytes) {
     return 32 * clock_hz / rate(line, {.blocks = 1, .threads = 32, .ilp = 4, .bytes = bytes});
   };
-  CHECK(cycles_of(128 * KiB) == doctest::Approx(1).epsilon(1e-4));
-  CHECK(cycles_of(129 * KiB) == doctest::Approx(16 / 8).epsilon(1e-4));
-  CHECK(value_of(derived("code", "sim:h200"), "code cycles, 256 KiB") == doctest::Approx(2).epsilon(0.02));
-}
-
-TEST_CASE("permuted words: as many passes as the fullest bank of each access is asked for") {
-  // Counted by hand: in order each bank is asked once. A permutation of 8192 words, 32 at a time into 32 banks:
-  // about 3.5.
-  CHECK(banks::mean_passes({.rung = 0}) == 1);
-  for (std::uint32_t rung = 1; rung <= 4; ++rung) {
-    CHECK(banks::mean_passes({.rung = rung}) > 3.3);
-    CHECK(banks::mean_passes({.rung = rung}) < 3.8);
-  }
-  const ChangedSpec spec = exact();
-  const ProbeCase c = cases_of("banks", spec.id()).at(0);
-  for (const Shape& shape : find_probe("banks", spec.id()).shapes(c))
-    CHECK(rate(c, shape) == doctest::Approx(128 * sms * clock_hz / banks::mean_passes(shape)).epsilon(1e-3));
+  const auto held = static_cast<std::uint64_t>(says("code_kib")) * KiB;
+  CHECK(cycles_of(held) == doctest::Approx(1).epsilon(1e-4));
+  CHECK(cycles_of(held + KiB) == doctest::Approx(16 / says("code_bytes_per_cycle")).epsilon(1e-4));
+  CHECK(value_of(derived("code", "sim:h200"), "code cycles, 256 KiB") ==
+        doctest::Approx(16 / says("code_bytes_per_cycle")).epsilon(0.02));
 }
 
 TEST_CASE("an instruction waits its class's latency, or for its lanes") {

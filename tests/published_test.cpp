@@ -99,6 +99,11 @@ TEST_CASE("a real H200 beside the H100 paper: latencies to 3 % or 2 cycles") {
     CHECK(row.figure.checked);
     CHECK(std::abs(row.ratio.value - 1) < 0.05);
   }
+  // Shared memory of another block, on an H100: 185.0 cycles of 180 and 181, and a ring of four.
+  const auto clusters = kept("h100_cluster.h5");
+  CHECK(row_of(clusters, "cluster latency, 2 blocks", "2402.13499").standing == Standing::agrees);
+  CHECK(row_of(clusters, "cluster latency, 2 blocks", "2501.12084").standing == Standing::agrees);
+  CHECK(row_of(clusters, "cluster ring, 4 blocks", "2402.13499").standing == Standing::agrees);
   const PublishedRow& fma = row_of(tables, "FMA latency", "2507.10789");
   CHECK(fma.standing == Standing::agrees);
   CHECK(kept("h200_tensor.h5").at(0).rows.size() >= 5);

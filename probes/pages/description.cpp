@@ -5,7 +5,7 @@ namespace npgpu {
 namespace {
 
 bool few_pages(const ProbeCase&, const Shape& s) { return s.bytes <= 64 * MiB; }
-bool many_pages(const ProbeCase&, const Shape& s) { return s.bytes >= 16 * GiB; }
+bool many_pages(const ProbeCase&, const Shape& s) { return s.bytes > 64 * GiB; }
 double one_page(const ProbeCase&, const Shape&) { return 1; }
 
 }  // namespace
@@ -19,8 +19,8 @@ const Joined<ProbeDescription> pages_description(
                      .meaning = "a load from another page of a set of few pages",
                      .of = few_pages,
                      .step = one_page},
-                    {.name = "page cycles, 16 GiB",
-                     .meaning = "a load from another page of a set of 16 GiB or more",
+                    {.name = "page cycles, beyond 64 GiB",
+                     .meaning = "a load from another page of a set of more than 64 GiB",
                      .of = many_pages,
                      .step = one_page}},
      .key_figures = [](const ProbeCase&) -> std::vector<FigureChoice> {

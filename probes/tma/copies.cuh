@@ -56,32 +56,23 @@ __device__ inline void expect(std::uint32_t barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 #endif
 }
-// Of another block's arrival at it, too, where the scope is the cluster.
-template <bool of_cluster = false> __device__ void wait_at(std::uint32_t barrier, std::uint32_t parity) {
+__device__ inline void wait_at(std::uint32_t barrier, std::uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
   std::uint32_t done = 0;
-  while (!done) {
-    if constexpr (of_cluster)
-      asm volatile(
-          "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, p;\n}"
-          : "=r"(done)
-          : "r"(barrier), "r"(parity)
-          : "memory");
-    else
-      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(barrier), "r"(parity)
-                   : "memory");
-  }
+  while (!done)
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(done)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
 #endif
 }
-// At the same barrier of another block of the cluster.
+// At the same barrier of another block of the cluster; what it orders are reads of shared memory before copies into it.
+// With the scope of the cluster each arrival is a fence, and blocks receive half as much.
 __device__ inline void arrive_at(std::uint32_t barrier, std::uint32_t rank) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
       "r"(rank)
       : "memory");
 #endif

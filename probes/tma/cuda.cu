@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(most_threads) read_boxes(Boxes b, const __grid
     if (asked == b.steps) return;
     if (lane == 0) {
       // All blocks of the cluster have read what was there.
-      if (shared_by_cluster && turn > 0) wait_at<true>(free_at + 8 * slot, (turn - 1) & 1);
+      if (shared_by_cluster && turn > 0) wait_at(free_at + 8 * slot, (turn - 1) & 1);
       expect(arrived_at + 8 * slot, b.box_bytes);
       ask_for<rung>(to + slot * b.box_bytes, b, map, box * b.groups + group, arrived_at + 8 * slot);
     }

@@ -89,13 +89,6 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
                          .cluster = cluster});
     return all;
   }
-  if (c.probe == "banks") {
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      shape.blocks = 3;
-      all.push_back(shape);
-    }
-    return all;
-  }
   if (c.probe == "code") {  // the shortest line, the longest, and one that a repeat goes round by half
     for (const std::uint64_t kib : {1, 256, 96})
       all.push_back({.blocks = kib == 96 ? 3u : 1u, .threads = 64, .ilp = 4, .bytes = kib * KiB});
