@@ -2,7 +2,7 @@
 """What the compiler made of the multiply-add chains: the loop of every kernel holds the instructions it is counted as,
 and hardly anything else. Reads machine code, so it needs no GPU; without cuobjdump it is skipped.
 
-  sass_test.py OBJECT...    of the probes compute, bandwidth, onchip, access, atomics and tensor
+  sass_test.py OBJECT...    of the probes compute, bandwidth, onchip, access, atomics, tensor and instructions
 """
 import collections
 import os
@@ -27,7 +27,12 @@ PATTERNS = {r"read_wordsI\w*6Shared": (r"LDS(\.U)?$", 8, 24), r"read_wordsI\w*8C
             r"add_wordsILb0ELb0": (r"RED", 8, 16), r"add_wordsILb0ELb1": (r"ATOMG", 8, 20),
             r"add_wordsILb1ELb0": (r"ATOMS\.ADD", 8, 16), r"add_wordsILb1ELb1": (r"ATOMS\.ADD", 8, 20)}
 # Products of tensor cores, in the loop and one after it. Hopper has no fp8 in mma.
-PRODUCTS = re.compile(r"multiply_tilesI\w*?(Fp16|Bf16|Tf32|Int8|Fp64)ELj(\d)|(multiply_groups)I")
+PRODUCTS = re.compile(r"multiply_tilesI\w*?(Fp16|Bf16|Tf32|Int8|Fp64)ELj(\d)|(multiply_groups|multiply_columns)I")
+# Chains of single instructions: what a step is, in the loop of 32 of them for each chain.
+SINGLE = re.compile(r"run_chainsINS\w*?_\d+([A-Z]\w*?)ELj(\d)")
+STEP = {"Rcp": [r"MUFU\.RCP$"], "Rsqrt": [r"MUFU\.RSQ$"], "Sin": [r"MUFU\.SIN$"], "Ex2": [r"MUFU\.EX2$"], "Lg2": [r"MUFU\.EX2$", r"MUFU\.LG2$"],
+        "ViaFp64": [r"F2F\.F64\.F32$", r"F2F\.F32\.F64$"], "ViaInt32": [r"F2I", r"I2FP?"], "AddFp64": [r"DADD"], "MulFp64": [r"DMUL"],
+        "Popc": [r"POPC$"], "Shuffle": [r"SHFL\.IDX$"]}
 INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?\s*([A-Z][\w.]*)\s*([^;]*);")
 LOADS_AND_STORES = {1: (1, 1), 2: (1, 0), 3: (0, 1), 4: (1, 1), 5: (2, 1)}
 
@@ -86,7 +91,15 @@ def main():
         for arch, name, body in functions(text):
             # With them the compiler fills the time that a double takes where there are few units for it (sm_110, sm_120).
             body = [one for one in body if one[1] != "NOP"]
-            if found := CHAINS.search(name):
+            if found := SINGLE.search(name):
+                loop, wanted = longest_loop(body), 32 * int(found.group(2))
+                for kind in STEP.get(found.group(1), []):  # of the others several make a step
+                    count = sum(bool(re.match(kind, o)) for o in loop)
+                    if count != wanted:
+                        wrong.append(f"{arch} {found.group(1)} ilp {found.group(2)}: {count} of {kind} in the loop, {wanted} "
+                                     f"wanted: {dict(collections.Counter(loop))}")
+                seen["singles"] += 1
+            elif found := CHAINS.search(name):
                 kind, ilp = found.group(1), int(found.group(2))
                 if kind == "Bf16" and arch == "sm_75":
                     continue  # has none: the program refuses it there
@@ -113,7 +126,7 @@ def main():
                 loop = longest_loop(body)
                 count = sum(bool(re.match(r"([HID]|[HIQ]G)MMA", o)) for o in loop)
                 each = 8 if found.group(1) == "Fp64" and arch < "sm_90" else 1  # smaller products there
-                wanted = 8 if found.group(3) else 32 * int(found.group(2)) * each
+                wanted = {"multiply_groups": 8, "multiply_columns": 16}[found.group(3)] if found.group(3) else 32 * int(found.group(2)) * each
                 if count != wanted or len(loop) > 6 * wanted:
                     wrong.append(f"{arch} {found.group(0)}: {count} products in a loop of {len(loop)} instructions, "
                                  f"{wanted} wanted: {dict(collections.Counter(loop))}")
@@ -129,7 +142,7 @@ def main():
                 seen["patterns"] += 1
     for sentence in wrong:
         print("WRONG", sentence)
-    print(f"{seen['chains']} chains, {seen['passes']} passes, {seen['patterns']} patterns and {seen['products']} products "
+    print(f"{seen['chains']} chains, {seen['passes']} passes, {seen['patterns']} patterns, {seen['singles']} instructions and {seen['products']} products "
           f"read, {len(wrong)} wrong")
     return 1 if wrong or not all(seen[kind] for kind in ("chains", "passes", "patterns")) else 0
 

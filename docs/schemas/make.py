@@ -30,6 +30,7 @@ SAMPLES = {
                                                   "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline")] +
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
                "report points.h5"],
+    "published": [f"derive T/{name}.h5 --published" for name in ("h200_probes", "h200_onchip", "h200_tensor")],
     "roofline": ["probe roofline,bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
                  "roofline T/h200_probes.h5 --counts mine=2TFLOP,80GB,40ms --counts other=2TFLOP,0,40ms,tensor-fp16",
                  "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5", "roofline T/h100_roofline.h5"],
@@ -48,7 +49,7 @@ SAMPLES = {
 }
 TITLES = {
     "check": "npgpu check --json", "overview": "npgpu report TRACE --overview --json", "report": "npgpu report TRACE --json, and what measuring commands print with --json",
-    "parameters": "npgpu derive TRACE --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "compare": "npgpu compare A B --json",
+    "parameters": "npgpu derive TRACE --json", "published": "npgpu derive TRACE --published --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "compare": "npgpu compare A B --json",
     "fleet": "npgpu fleet TRACE... --json", "info": "npgpu info --json", "plan": "--dry-run --json of a measuring command",
     "runs": "npgpu report MERGED --json", "shared": "npgpu report TRACE --share FILE",
 }

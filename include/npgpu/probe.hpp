@@ -27,25 +27,42 @@
 namespace npgpu {
 
 enum class Operation {
-  fma,        // compute: x = x*a + b in registers, two operations; gemm: those of C = A * B
-  rmw,        // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
-  read,       // bandwidth: a sum of all elements
-  write,      // bandwidth: every element set
-  copy,       // bandwidth: y = x; read and write are counted
-  triad,      // bandwidth: z = x + s*y; two reads and a write are counted
-  chase,      // latency: each load's address comes from the load before
-  add,        // atomics: adds to a word, whose old value nobody uses
-  fetch,      // atomics: the same, and the old value is used
-  branch,     // divergence: multiply-adds on one of several ways
-  sum,        // reduction: all words of an array, to one word
-  mma,        // tensor: D += A * B of small matrices, by a warp from registers
-  wgmma,      // tensor: the same by four warps from shared memory
-  prefetch,   // migration: pages brought to the other side ahead of their use
-  host_read,  // migration: a sum of all elements, by the host
+  fma,     // compute: x = x*a + b in registers, two operations; gemm: those of C = A * B
+  rmw,     // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
+  read,    // bandwidth: a sum of all elements
+  write,   // bandwidth: every element set
+  copy,    // bandwidth: y = x; read and write are counted
+  triad,   // bandwidth: z = x + s*y; two reads and a write are counted
+  chase,   // latency: each load's address comes from the load before
+  add,     // atomics: adds to a word, whose old value nobody uses; instructions: x + c
+  fetch,   // atomics: the same, and the old value is used
+  branch,  // divergence: multiply-adds on one of several ways
+  sum,     // reduction: all words of an array, to one word
+  mma,     // tensor: D += A * B of small matrices, by a warp from registers
+  wgmma,   // tensor, wgmma: the same by four warps from shared memory
+  // wgmma: with sums in fp16; of an A of which two of four neighbours are zero and left out
+  wgmma_fp16,
+  wgmma_sparse,
+  // instructions: of the unit for special functions; others; and a number through another type and back
+  rcp,
+  rsqrt,
+  sin,
+  ex2,
+  lg2,
+  mul,
+  popc,
+  shuffle,
+  dpx,  // max(a + b, c), one instruction from compute capability 9.0 on
+  via_fp64,
+  via_fp16,
+  via_int32,
+  // migration: pages brought to the other side ahead of their use; a sum of all elements, by the host
+  prefetch,
+  host_read,
 };
 // On a GPU two fp16 or bf16 lie in a register. Of tensor cores only: tf32 is fp32 of which 10 bits of mantissa are
 // used, fp8 has 4 bits of exponent and 3 of mantissa (E4M3).
-enum class DataType { fp32, fp64, int32, fp16, bf16, tf32, fp8, int8 };
+enum class DataType { fp32, fp64, int32, fp16, bf16, tf32, fp8, int8, int64 };
 enum class Form {
   streaming,  // nothing waits for a result but the last step
   dependent,  // every step of a thread waits for the one before
@@ -55,12 +72,13 @@ enum class Form {
 enum class Space { registers, shared, constant, global, host, l1, l2, managed, pageable };
 
 template <>
-inline constexpr std::array<std::string_view, 15> names_of<Operation>{
-    "fma",   "rmw",    "read", "write", "copy",  "triad",    "chase",    "add",
-    "fetch", "branch", "sum",  "mma",   "wgmma", "prefetch", "host-read"};
+inline constexpr std::array<std::string_view, 29> names_of<Operation>{
+    "fma", "rmw",  "read",    "write",      "copy",         "triad",    "chase",     "add",      "fetch",    "branch",
+    "sum", "mma",  "wgmma",   "wgmma-fp16", "wgmma-sparse", "rcp",      "rsqrt",     "sin",      "ex2",      "lg2",
+    "mul", "popc", "shuffle", "dpx",        "via-fp64",     "via-fp16", "via-int32", "prefetch", "host-read"};
 template <>
-inline constexpr std::array<std::string_view, 8> names_of<DataType>{"fp32", "fp64", "int32", "fp16",
-                                                                    "bf16", "tf32", "fp8",   "int8"};
+inline constexpr std::array<std::string_view, 9> names_of<DataType>{"fp32", "fp64", "int32", "fp16", "bf16",
+                                                                    "tf32", "fp8",  "int8",  "int64"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
 inline constexpr std::array<std::string_view, 9> names_of<Space>{"registers", "shared", "constant", "global",  "host",
@@ -107,9 +125,11 @@ inline constexpr auto fields_of<ProbeCase> = fields(field("probe", &ProbeCase::p
 inline std::string device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in arithmetic operations.
 inline bool counts_operations(const ProbeCase& c) {
-  return c.operation == Operation::fma || c.operation == Operation::mma || c.operation == Operation::wgmma;
+  return c.operation == Operation::fma || (c.operation >= Operation::mma && c.operation <= Operation::wgmma_sparse);
 }
-inline bool is_whole_number(DataType type) { return type == DataType::int32 || type == DataType::int8; }
+inline bool is_whole_number(DataType type) {
+  return type == DataType::int32 || type == DataType::int8 || type == DataType::int64;
+}
 inline bool is_host_timed(const ProbeCase& c) { return c.device == "host"; }
 std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"
 
@@ -128,9 +148,9 @@ struct Shape {
   std::uint32_t offset_bytes = 0;  // of the first thread's place from a line's begin
   std::uint32_t ways = 1;          // of a branch
   std::uint32_t rung = 0;          // of a ladder of kernels that do the same work, from 1; 0: there is one kernel
-  // Of gemm: C (m rows, n columns) = A (m, k) * B (k, n), in memory column by column; 0 of other probes. Where the
-  // matrices lie in the host's memory, B and C are copied and C is computed in so many panels of columns; 0: as many
-  // as the model advises, which is settled before anything is measured.
+  // Of gemm (of wgmma n alone): C (m rows, n columns) = A (m, k) * B (k, n), in memory column by column; 0 of other
+  // probes. Where the matrices lie in the host's memory, B and C are copied and C is computed in so many panels of
+  // columns; 0: as many as the model advises, which is settled before anything is measured.
   std::uint32_t m = 0, n = 0, k = 0;
   std::uint32_t panels = 1;
   // Of occupancy, what a block takes of a unit besides its threads: registers of each thread as the compiler gives
@@ -138,7 +158,10 @@ struct Shape {
   std::uint32_t registers = 0, shared_bytes = 0;
   Operands operands = Operands::usual;
   std::uint32_t intensity = 0;  // of roofline: operations for each KiB that is read; 0 of other probes
-  Pages pages = Pages::fixed;   // of migration
+  // Blocks of a cluster, which reach each other's shared memory; 0: no clusters. `stride` is then how many blocks on
+  // the one lies whose memory a block reaches.
+  std::uint32_t cluster = 0;
+  Pages pages = Pages::fixed;  // of migration
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -152,7 +175,7 @@ inline constexpr auto fields_of<Shape> =
            optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
            optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
            optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"),
-           optional_field("pages", &Shape::pages));
+           optional_field("cluster", &Shape::cluster), optional_field("pages", &Shape::pages));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -241,7 +264,8 @@ inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
 // What tells patterns apart: references into the shape.
 template <class S> auto pattern_of(S&& s) {
-  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity, s.pages);
+  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity, s.cluster,
+                  s.pages);
 }
 // The same shape without its pattern.
 inline Shape without_pattern(Shape s) {

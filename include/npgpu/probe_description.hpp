@@ -42,10 +42,14 @@ struct OwnAxes {
   bool matrices = false;   // m, n, k and panels
   bool intensity = false;
   bool pages = false;
+  bool cluster = false;
+  bool columns = false;  // n alone
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
-  bool has_pattern() const { return stride || offset || ways || rung || resources || intensity || pages; }
+  bool has_pattern() const {
+    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages;
+  }
 };
 
 // What work is counted in.
@@ -83,6 +87,9 @@ struct UnitRate {
   const char* meaning = "";      // "reads that L2 answers"
   // Only over shapes whose set is between these parts of the last cache, where its size is known.
   double least_of_cache = 0, most_of_cache = 0;
+  bool (*of)(const ProbeCase&, const Shape&) = nullptr;  // only over such shapes; a case that has none is not asked
+  // Work that one step does: then the parameter is the cycles of a step, not a rate.
+  double (*step)(const ProbeCase&, const Shape&) = nullptr;
 };
 
 // The fastest shape, where operations are counted.

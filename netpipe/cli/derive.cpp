@@ -4,6 +4,7 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/published.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -11,12 +12,22 @@ namespace npgpu::cli {
 namespace {
 
 int run_derive(const Options& options) {
-  const auto devices = derive(read_trace(options.place("TRACE"), Guard::child));
+  const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  const auto devices = derive(trace);
   if (devices.empty())
     throw Error(ErrorKind::usage,
                 options.place("TRACE") +
                     " holds no probes and no costs of streams: npgpu probe all, or npgpu characterize, measure the "
                     "first, npgpu streams --experiment overheads the second");
+  if (options.on("published")) {
+    const auto tables = published(trace, devices);
+    if (tables.empty())
+      throw Error(ErrorKind::usage, "--published: there are no figures of papers of the devices in " +
+                                        options.place("TRACE") + ": they are of compute capability 8.0, 8.9 and 9.0");
+    if (options.on("json")) published_json(std::cout, tables);
+    else published_text(std::cout, tables, terminal_style());
+    return exit_code::done;
+  }
   if (options.on("json")) parameters_json(std::cout, devices);
   else parameters_text(std::cout, devices, options.on("brief") ? Detail::brief : Detail::full, terminal_style());
   return exit_code::done;
@@ -30,8 +41,8 @@ Command derive_parameters() {
           "Infers the structure of the devices of a trace from its probes, and what streams cost from its jobs, and "
           "compares that with what the drivers and the system report. Needs no device.",
           {"TRACE"},
-          {"npgpu derive node.h5", "npgpu derive node.h5 --brief"},
-          {{"Output", {"brief", "json"}}},
+          {"npgpu derive node.h5", "npgpu derive node.h5 --brief", "npgpu derive node.h5 --published"},
+          {{"Output", {"brief", "published", "json"}}},
           run_derive};
 }
 

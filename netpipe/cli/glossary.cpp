@@ -320,6 +320,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "repeated.",
         0, true}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
+      {"published", {"", "Print what papers measured of the same architecture beside the parameters, and the ratio."}},
       {"other-hardware",
        {"",
         "Compare although the GPUs or the hosts' processors are of another model, and count what is slower on another "

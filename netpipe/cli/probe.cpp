@@ -38,6 +38,7 @@ const std::vector<Axis>& axes() {
                                      {"ways", {&Shape::ways}},
                                      {"rung", {&Shape::rung}},
                                      {"intensity", {&Shape::intensity}},
+                                     {"cluster", {&Shape::cluster}},
                                      {"registers", {&Shape::registers}},
                                      {"m", {&Shape::m}},
                                      {"n", {&Shape::n}},
@@ -78,7 +79,7 @@ std::vector<Shape> shapes_of(const std::string& text) {
       throw Error(
           ErrorKind::usage,
           fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                      "offset, ways, rung, intensity, pages, registers, shared, operands, m, n, k, square, panels",
+                      "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, square, panels",
                       axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}

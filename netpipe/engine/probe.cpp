@@ -59,6 +59,8 @@ std::string text_of(const Shape& s) {
   if (s.shared_bytes > 0) text += ", shared " + size_text(s.shared_bytes);
   if (s.intensity > 0) text += ", " + intensity_text(s);
   if (s.pages != Pages::fixed) text += fmt::format(", pages {}", name(s.pages));
+  if (s.n > 0) text += fmt::format(", n {}", s.n);
+  if (s.cluster > 0) text += fmt::format(", clusters of {}", s.cluster);
   if (s.one_block_per_sm) text += ", one block per SM";
   if (s.operands != Operands::usual) text += fmt::format(", operands {}", name(s.operands));
   return text;

@@ -48,8 +48,10 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.ways && s.ways != none.ways, "ways"},
       {!has.rung && s.rung != none.rung, "rungs"},
       {!has.resources && (s.registers || s.shared_bytes), "registers or shared memory"},
-      {!has.matrices && matrices_of(s) != matrices_of(none), "m, n, k or panels"},
+      {!has.matrices && !has.columns && matrices_of(s) != matrices_of(none), "m, n, k or panels"},
+      {has.columns && std::tuple(s.m, s.k, s.panels) != std::tuple(none.m, none.k, none.panels), "m, k or panels"},
       {!has.intensity && s.intensity, "intensity"},
+      {!has.cluster && s.cluster, "clusters"},
       {!has.pages && s.pages != none.pages, "pages"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);

@@ -126,7 +126,7 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
   const bool waits = counted.each_waits(), limited = probe.limit.per_s > 0 && !waits;
   const std::optional<Law> law = law_of(probe);
   const bool matrices = described.axes.matrices, pattern = described.axes.has_pattern(),
-             by_unit = pattern && probe.layout.units > 0;
+             by_unit = pattern && probe.layout.units > 0 && !waits;
   // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
   const bool every = pattern ? probe.visits.size() < 2 : !matrices;
   Table table({right(matrices ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),
@@ -142,8 +142,9 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
                right("shared", 0, varies(probe, &Shape::shared_bytes)),
                decimal("operations a byte", 0, varies(probe, &Shape::intensity)),
                left("pages", 0, varies(probe, &Shape::pages)),
+               right("cluster", 0, varies(probe, &Shape::cluster)),
                right("m", 0, matrices),
-               right("n", 0, matrices),
+               right("n", 0, matrices || varies(probe, &Shape::n)),
                right("k", 0, matrices),
                right("panels", 0, varies(probe, &Shape::panels)),
                decimal(rate_head(counted)),
@@ -183,6 +184,7 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
                size_text(s.shared_bytes),
                digits_text(intensity_of(s)),
                std::string(name(s.pages)),
+               std::to_string(s.cluster),
                std::to_string(s.m),
                std::to_string(s.n),
                std::to_string(s.k),

@@ -179,7 +179,7 @@ def questions(path, other):
         (["fleet", path, other], None), (["fleet", path, other, "--all"], None), (["fleet", path, other, "--json"], as_json),
         (["fleet", path, other, "--csv"], as_csv), (["fleet", path, other, "--html", out, "--force"], out),
         (["fleet", path, other, "--openmetrics", "f.prom"], "f.prom"),
-        (["derive", path], None), (["derive", path, "--json"], as_json),
+        (["derive", path], None), (["derive", path, "--json"], as_json), (["derive", path, "--published"], None), (["derive", path, "--published", "--json"], as_json),
         (["roofline", path, "--counts", "mine=1T,1GB,1ms"], None), (["roofline", path, "--json"], as_json), (["predict", path, "--measured", path], None), (["predict", path, "--measured", other, "--json"], as_json),
         (["merge", "both.h5", path, other, "--force"], None), (["merge", "both.h5", path, other, "--force", "--json"], as_json),
         (["report", "both.h5"], None), (["merge", "bad.h5", path, path], None),

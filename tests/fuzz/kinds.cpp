@@ -95,6 +95,7 @@ Arguments question(Random& random, const std::string& other) {
        "--force"},
       {"derive", "x.h5"},
       {"derive", "x.h5", "--json"},
+      {"derive", "x.h5", "--published"},
       {"predict", "x.h5", "--bytes-in", "64MiB", "--kernel-ms", "1", "--bytes-out", "64MiB", "--draw"},
       {"predict", "x.h5", "--bytes-in", "1GiB", "--kernel-ms", "0.01", "--bytes-out", "8", "--json"},
       {"predict", "x.h5", "--measured", "x.h5"},

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "few_shapes.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "npgpu/error.hpp"
@@ -22,118 +23,6 @@ namespace probes_test {
 using namespace npgpu;
 
 namespace {
-
-// One of each way a shape can be: every kernel is picked, and blocks of odd sizes.
-std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
-  if (c.probe == "compute")
-    return {{.blocks = 1, .threads = 1, .ilp = 1},
-            {.blocks = 1, .threads = 1024, .ilp = 2},
-            {.blocks = l.units, .threads = 1, .ilp = 4, .one_block_per_sm = true},
-            {.blocks = l.units, .threads = l.max_threads_per_block, .ilp = 4, .one_block_per_sm = true},
-            {.blocks = l.units * 3 + 1, .threads = 96, .ilp = 8}};
-  std::vector<Shape> all;
-  if (c.probe == "reduction") {  // every rung, over an array whose end is in the middle of a block and of a row
-    constexpr std::uint64_t bytes = 4 * MiB + 48;
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      const std::uint64_t of_block = std::uint64_t{shape.threads} * shape.ilp * shape.access_bytes;
-      if (shape.rung < 7) shape.blocks = static_cast<std::uint32_t>((bytes + of_block - 1) / of_block);
-      shape.bytes = bytes;
-      all.push_back(shape);
-    }
-    return all;
-  }
-  if (c.probe == "tensor") {  // every number of chains, groups of warps, blocks in several waves
-    if (c.operation == Operation::wgmma)
-      return {{.blocks = 1, .threads = 128}, {.blocks = l.units * 2 + 1, .threads = 256}};
-    for (const std::uint32_t ilp : {1u, 2u, 4u, 8u})
-      if (ilp == 1 || c.type != DataType::fp64)
-        all.push_back(
-            {.blocks = ilp == 1 ? 1 : l.units * ilp + 1, .threads = ilp == 8 ? 1024 : 96 * ilp - 64, .ilp = ilp});
-    return all;
-  }
-  if (c.probe == "product") {  // every tile, of matrices of 512 rows
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      shape.blocks = 512 * 512 / shape.threads;
-      shape.bytes = 512 * 512 * 4;
-      all.push_back(shape);
-    }
-    return all;
-  }
-  if (c.probe == "staging") {  // every rung, of tiles that do not divide among the blocks
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c))
-      for (const std::uint32_t blocks : {1u, 3u}) {
-        shape.blocks = blocks;
-        shape.bytes = 20 * 4096;
-        all.push_back(shape);
-      }
-    return all;
-  }
-  if (c.probe == "gemm") {  // even, odd and ragged; in the host's memory also in panels that do not divide the columns
-    for (const auto& [m, n, k] : {std::tuple{64u, 64u, 64u}, {1u, 1u, 1u}, {130u, 77u, 201u}, {64u, 333u, 5u}})
-      for (const std::uint32_t panels : {1u, 2u, 7u}) {
-        Shape shape;
-        std::tie(shape.m, shape.n, shape.k, shape.panels) = std::tuple(m, n, k, panels);
-        if (panels == 1 || (c.space == Space::host && panels <= n)) all.push_back(shape);
-      }
-    return all;
-  }
-  if (c.probe == "roofline") {  // every intensity by one warp, and as many by some blocks as a checker ends in a minute
-    const auto first = find_probe(c.probe, c.device).shapes(c).front();
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      const std::uint32_t most = shape.blocks;
-      for (const auto& [blocks, threads, bytes] :
-           {std::tuple{1u, 32u, 96 * KiB}, {3u, 256u, 4 * MiB}, {4 * most + 1, 96u, MiB}}) {
-        // More blocks than a device holds at once take turns alike at every intensity.
-        if (blocks > most && shape.intensity > first.intensity) continue;
-        if (blocks > 1 && shape.intensity > 16 * KiB) continue;
-        std::tie(shape.blocks, shape.threads, shape.bytes) = std::tuple(blocks, threads, bytes);
-        all.push_back(shape);
-      }
-    }
-    return all;
-  }
-  if (c.probe == "migration") {  // wherever pages are; the grid, where there is one, and one of a few blocks
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      if (c.operation == Operation::chase) shape.bytes = 4 * MiB;
-      if (shape.bytes > 4 * MiB) continue;
-      all.push_back(shape);
-      if (shape.blocks == 1) continue;
-      shape.blocks = 3;
-      all.push_back(shape);
-    }
-    return all;
-  }
-  if (description_of(c).axes.has_pattern()) {  // every pattern, by one block and by some
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      if (shape.bytes > 8 * MiB) continue;
-      for (const std::uint32_t blocks : {1u, 3u}) {
-        shape.blocks = blocks;
-        all.push_back(shape);
-      }
-    }
-    // Warps that take turns: a grid that fills the device, too.
-    if (c.probe == "onchip" && c.space == Space::l2) {
-      all.push_back(find_probe(c.probe, c.device).shapes(c).front());
-      all.back().bytes = 2 * MiB;
-    }
-    return all;
-  }
-  if (c.probe == "latency") {
-    const std::uint32_t access = c.space == Space::global ? 8 : 4;
-    const std::uint64_t most = c.space == Space::global ? 8 * MiB : 32 * KiB;
-    for (const std::uint64_t bytes : {most, most / 3 / 128 * 128, std::uint64_t{128}})  // the last is one line
-      all.push_back({.access_bytes = access, .bytes = bytes, .one_block_per_sm = 1});
-    return all;
-  }
-  for (const std::uint32_t access : {4u, 16u})
-    for (const std::uint32_t ilp : {1u, 2u, 4u}) {
-      all.push_back({.blocks = 1, .threads = 1, .ilp = ilp, .access_bytes = access, .bytes = 4 * MiB});
-      all.push_back({.blocks = l.units, .threads = 96, .ilp = ilp, .access_bytes = access, .bytes = 8 * MiB});
-      const auto full = static_cast<std::uint32_t>(8 * MiB / (256 * ilp * access));
-      all.push_back({.blocks = full, .threads = 256, .ilp = ilp, .access_bytes = access, .bytes = 8 * MiB});
-    }
-  return all;
-}
 
 // For shapes of that case up to so many bytes.
 std::unique_ptr<Runner<Probes>> open(const Probe& probe, const ProbeCase& question, std::uint64_t max_bytes) {
@@ -192,6 +81,35 @@ TEST_CASE("every case's results are right, whatever the shape and the repeats") 
       }
     }
   });
+}
+
+// By itself: compute-sanitizer does not follow arrivals at the barriers of another block, and calls it a race.
+TEST_CASE(
+    "a copy to all blocks of a cluster arrives in each of them, and none is overwritten before all have read it") {
+  for (const auto& probe : probes()) {
+    if (probe->device_kind() != "cuda" || probe->name() != "tma") continue;
+    for (const ProbeCase& c : probe->cases("cuda:0")) {
+      if (c.operation != Operation::read) continue;
+      const auto runner = open(*probe, c, MiB);
+      for (const std::uint32_t cluster : {2u, 4u, 8u})
+        for (const std::uint32_t access : {128u, 2048u})
+          for (const std::uint32_t ilp : {1u, 2u}) {
+            runner->prepare({c,
+                             {.blocks = 2 * cluster,
+                              .threads = 64,
+                              .ilp = ilp,
+                              .access_bytes = access,
+                              .bytes = 96 * KiB,
+                              .one_block_per_sm = 1,
+                              .rung = 4,
+                              .cluster = cluster}});
+            for (const std::uint64_t repeats : {1u, 3u, 10u}) {
+              run(*runner, repeats);
+              CHECK(runner->check({}).value_or("") == "");
+            }
+          }
+    }
+  }
 }
 
 TEST_CASE("results are right whatever the operands are, and no work is less for them") {
@@ -256,11 +174,12 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     const auto runner = open(probe, c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
-    if (c.probe == "latency" || c.probe == "tensor" || description_of(c).axes.has_pattern())
+    if (c.probe == "latency" || c.probe == "tensor" || c.probe == "instructions" || c.probe == "pages" ||
+        c.probe == "code" || description_of(c).axes.has_pattern())
       shape = few_shapes(c, probe.context(c).layout).front();
     // A store is not waited for, and a grid that is not resident leaves no cycles.
-    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product" || c.probe == "gemm" ||
-        c.probe == "migration")
+    if ((c.operation == Operation::write && c.probe == "bandwidth") || c.probe == "reduction" || c.probe == "product" ||
+        c.probe == "gemm" || c.probe == "migration")
       return;
     runner->prepare({c, shape});
     run(*runner, 64);

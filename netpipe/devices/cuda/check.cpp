@@ -150,6 +150,7 @@ Driver find_all() {
   find("cuMemcpyDtoHAsync", all.cuMemcpyDtoHAsync);
   find("cuMemcpyDtoDAsync", all.cuMemcpyDtoDAsync);
   find("cuGetErrorName", all.cuGetErrorName);
+  find("cuTensorMapEncodeTiled", all.cuTensorMapEncodeTiled);
   return all;
 }
 

@@ -69,6 +69,7 @@ struct Driver {
   decltype(&::cuMemcpyDtoHAsync) cuMemcpyDtoHAsync = nullptr;
   decltype(&::cuMemcpyDtoDAsync) cuMemcpyDtoDAsync = nullptr;
   decltype(&::cuGetErrorName) cuGetErrorName = nullptr;
+  decltype(&::cuTensorMapEncodeTiled) cuTensorMapEncodeTiled = nullptr;
 };
 
 // Looks them up once. Throws Error naming the function that the driver does not have.

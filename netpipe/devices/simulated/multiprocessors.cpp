@@ -22,6 +22,12 @@ std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t o
   return static_cast<std::uint32_t>(std::clamp(figure_or(spec, key, otherwise), 1.0, 1e9));
 }
 
+const std::vector<std::string>& instruction_classes() {
+  static const std::vector<std::string> all{"int64_add",    "special",      "fp64", "int64_mul", "convert",
+                                            "convert_fp16", "convert_fp64", "popc", "shuffle",   "dpx"};
+  return all;
+}
+
 std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads - 1) / warp_threads; }
 
 }  // namespace
@@ -49,6 +55,24 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
     for (const char* key :
          {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "tensor_fp64", "tensor_latency_cycles"})
       wants(key);
+  if (need == Need::cluster)
+    for (const char* key :
+         {"cluster_blocks", "cluster_latency_cycles", "cluster_bytes_per_cycle", "shared_latency_cycles"})
+      wants(key);
+  if (need == Need::bulk)
+    for (const char* key : {"memory_latency_cycles", "l2_bytes", "l2_gb_s", "l2_latency_cycles", "bulk_latency_cycles",
+                            "box_latency_cycles", "cluster_blocks"})
+      wants(key);
+  if (need == Need::code)
+    for (const char* key : {"code_kib", "code_bytes_per_cycle"}) wants(key);
+  if (need == Need::pages)
+    for (const char* key : {"l2_latency_cycles", "tlb_mib", "tlb_miss_cycles"}) wants(key);
+  if (need == Need::wgmma)
+    for (const char* key : {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "wgmma_latency_cycles"})
+      wants(key);
+  if (need == Need::instructions)
+    for (const std::string& name : instruction_classes())
+      for (const char* figure : {"_lanes", "_cycles"}) wants(("instructions_" + name + figure).c_str());
   if ((need == Need::memory || need == Need::migration) && !spec.d2d)
     missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
   if (missing.empty()) return std::nullopt;
@@ -101,6 +125,32 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.to_device_bytes_per_s = figure_or(spec, "migrate_to_device_gb_s", 0) * 1e9;
   m.to_host_bytes_per_s = figure_or(spec, "migrate_to_host_gb_s", 0) * 1e9;
   if (spec.h2h) m.host_bytes_per_s = spec.h2h->bytes_per_s;
+  m.wgmma_latency_cycles = figure_or(spec, "wgmma_latency_cycles", m.wgmma_latency_cycles);
+  m.cluster_blocks = saturated<std::uint32_t>(figure_or(spec, "cluster_blocks", 0));
+  m.cluster_latency_cycles = figure_or(spec, "cluster_latency_cycles", m.cluster_latency_cycles);
+  m.cluster_bytes_per_cycle = figure_or(spec, "cluster_bytes_per_cycle", m.cluster_bytes_per_cycle);
+  m.shared_latency_cycles = figure_or(spec, "shared_latency_cycles", m.shared_latency_cycles);
+  m.l2_latency_cycles = figure_or(spec, "l2_latency_cycles", m.l2_latency_cycles);
+  m.tlb_bytes = figure_or(spec, "tlb_mib", 0) * MiB;
+  m.code_bytes = figure_or(spec, "code_kib", 0) * KiB;
+  m.code_bytes_per_cycle = figure_or(spec, "code_bytes_per_cycle", m.code_bytes_per_cycle);
+  m.tlb_miss_cycles = figure_or(spec, "tlb_miss_cycles", m.tlb_miss_cycles);
+  m.bulk_latency_cycles = figure_or(spec, "bulk_latency_cycles", m.bulk_latency_cycles);
+  m.box_latency_cycles = figure_or(spec, "box_latency_cycles", m.box_latency_cycles);
+  const auto instructions = [&](const char* name, Multiprocessors::Instructions& of) {
+    of = {figure_or(spec, fmt::format("instructions_{}_lanes", name), 0),
+          figure_or(spec, fmt::format("instructions_{}_cycles", name), 0)};
+  };
+  instructions("int64_add", m.int64_add);
+  instructions("special", m.special);
+  instructions("fp64", m.fp64);
+  instructions("int64_mul", m.int64_mul);
+  instructions("convert", m.convert);
+  instructions("convert_fp16", m.convert_fp16);
+  instructions("convert_fp64", m.convert_fp64);
+  instructions("popc", m.popc);
+  instructions("shuffle", m.shuffle);
+  instructions("dpx", m.dpx);
   if (spec.d2d) m.bus_bytes_per_s = 2 * spec.d2d->bytes_per_s;
   return m;
 }

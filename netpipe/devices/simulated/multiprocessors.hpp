@@ -60,9 +60,38 @@ struct Multiprocessors {
   // Pages that move: a fault brings so many bytes, and takes so long besides their way; rates of that way, and of reads
   // by the host of its own memory.
   double fault_s = 0, fault_bytes = 0, to_device_bytes_per_s = 0, to_host_bytes_per_s = 0, host_bytes_per_s = 0;
+  double wgmma_latency_cycles =
+      0;  // from its issue until its sums can be read, beyond the cycles of the product itself
+  // Clusters: most blocks of one; a load from another block's shared memory, and what an SM reads there.
+  std::uint32_t cluster_blocks = 0;
+  double cluster_latency_cycles = 0, cluster_bytes_per_cycle = 0;
+  // A plain load that L2 answers; what a bulk copy, and a box of a tensor map, take longer than a plain load.
+  double shared_latency_cycles = 0;                 // of a block's own
+  double code_bytes = 0, code_bytes_per_cycle = 0;  // what an SM's caches of instructions hold, and what comes beyond
+  double tlb_bytes = 0, tlb_miss_cycles = 0;        // what a table of recent pages reaches, and a load beyond it
+  double l2_latency_cycles = 0, bulk_latency_cycles = 0, box_latency_cycles = 0;
+  // Instructions of a class: lanes of an SM that do one each in a cycle, and cycles until a dependent one can issue.
+  struct Instructions {
+    double lanes = 0, latency_cycles = 0;
+  };
+  Instructions int64_add, special, fp64, int64_mul, convert, convert_fp16, convert_fp64, popc, shuffle, dpx;
 };
 
-enum class Need { compute, memory, onchip, atomics, tensor, occupancy, migration };
+enum class Need {
+  compute,
+  memory,
+  onchip,
+  atomics,
+  tensor,
+  occupancy,
+  cluster,
+  bulk,
+  wgmma,
+  instructions,
+  pages,
+  code,
+  migration
+};
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);
 // What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.

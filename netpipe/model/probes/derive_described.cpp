@@ -2,6 +2,7 @@
 // and lines, which show in the law; and how far the rungs of a ladder come.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -19,6 +20,8 @@ constexpr double for_banks = 0.05, for_pieces = 0.01;
 constexpr unsigned lane_word_bytes = 4;
 
 bool is_asked(const ProbeSeries& series, const UnitRate& rate) {
+  const auto its = [&](const auto& visit) { return rate.of(series.question, visit.axes); };
+  if (rate.of && std::ranges::none_of(series.visits, its)) return false;
   return (!rate.space || rate.space == series.question.space) && (rate.most_of_cache == 0 || series.layout.cache_bytes);
 }
 
@@ -30,16 +33,25 @@ Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
     const auto bytes = static_cast<double>(r.axes.bytes);
     const bool qualifies =
         wanted.most_of_cache == 0 || (bytes >= wanted.least_of_cache * cache && bytes <= wanted.most_of_cache * cache);
+    if (wanted.of && !wanted.of(series.question, r.axes)) continue;
     if (qualifies && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
   }
   Parameter p =
       parameter(fmt::format(fmt::runtime(wanted.name), name(series.question.type), name(series.question.operation)), {},
                 wanted.meaning);
   if (!best || series.layout.units == 0) return p;
+  if (wanted.step) {
+    p.estimate = quotient({exactly(wanted.step(series.question, best->axes))}, {best->cycle_rate}, "cycles",
+                          "cycles / steps: " + text_of(best->axes));
+    for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
+    return p;
+  }
+  // Blocks of a cluster may leave some units without one.
+  const std::uint32_t units =
+      best->axes.cluster ? std::min(series.layout.units, best->axes.blocks) : series.layout.units;
   const std::string_view unit = counted_of(series.question).unit;
   const bool bytes = unit == "B", operations = unit.ends_with("OP");
-  p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)},
-                        fmt::format("{}/cycle/SM", operations ? "ops" : unit),
+  p.estimate = quotient({best->cycle_rate}, {exactly(units)}, fmt::format("{}/cycle/SM", operations ? "ops" : unit),
                         fmt::format("{} of the fastest shape / cycles / units: {}",
                                     bytes        ? "bytes"
                                     : operations ? "operations"
@@ -56,7 +68,8 @@ void add(Parameter p, const ProbeSeries& series, DeviceParameters& into) {
   }
   const Layout& l = series.layout;
   const double limit = series.limit.per_s / (l.units * l.clock_mhz * 1e6);
-  if (limit > 0) hold_below(p, limit, series.limit.source);
+  if (p.estimate.unit == "cycles") leave_unchecked(p, not_reported(into.device));
+  else if (limit > 0) hold_below(p, limit, series.limit.source);
   else leave_unchecked(p, not_reported(into.device));
   into.parameters.push_back(std::move(p));
 }

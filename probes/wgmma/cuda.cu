@@ -1,0 +1,139 @@
+// Products of warp groups by the columns of B (compute capability 9.0): see shapes.hpp; the kernels are in kernels.cu.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "probes/cuda_sums.hpp"
+#include "probes/wgmma/kernels.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+// Numbers in the form of a type. All are so small that no type rounds them.
+class Encoded {
+ public:
+  explicit Encoded(DataType type) : type_(type) {}
+  void add(int number) {
+    const auto value = static_cast<float>(number);
+    switch (type_) {
+      case DataType::fp16: return append_bytes(__float2half(value));
+      case DataType::bf16: return append_bytes(__float2bfloat16(value));
+      case DataType::fp8: return append_bytes(__nv_fp8_e4m3(value));
+      case DataType::int8: return append_bytes(static_cast<std::int8_t>(number));
+      default: return append_bytes(value);  // tf32 is read from an fp32's upper bits
+    }
+  }
+  Buffer on_device(cudaStream_t stream) const {
+    Buffer buffer(Memory::device, bytes_.size());
+    cuda::check(cudaMemcpyAsync(buffer.data(), bytes_.data(), bytes_.size(), cudaMemcpyHostToDevice, stream),
+                "filling the tiles");
+    cuda::check(cudaStreamSynchronize(stream), "filling the tiles");  // before the bytes go
+    return buffer;
+  }
+
+ private:
+  template <class T> void append_bytes(T value) {
+    const auto* const begin = reinterpret_cast<const unsigned char*>(&value);
+    bytes_.insert(bytes_.end(), begin, begin + sizeof value);
+  }
+  DataType type_;
+  std::vector<unsigned char> bytes_;
+};
+
+class WgmmaRunner final : public SumsRunner {
+ public:
+  using SumsRunner::SumsRunner;
+  double work() const override { return wgmma::work(question(), shape()); }
+
+ private:
+  void set_up() override {
+    bench().gpu().make_current();
+    const ProbeCase& c = question();
+    const tensor::Range range = wgmma::range_of(shape().operands, c.operation, c.type);
+    const unsigned kept = wgmma::kept(c.type), depth = wgmma::depth(c.operation, c.type);
+    Encoded a(c.type), minus_a(c.type), b(c.type);
+    for (unsigned row = 0; row < wgmma::rows; ++row)
+      for (unsigned j = 0; j < kept; ++j) a.add(tensor::a0(row, j, range)), minus_a.add(-tensor::a0(row, j, range));
+    for (unsigned column = 0; column < shape().n; ++column)
+      for (unsigned k = 0; k < depth; ++k) b.add(tensor::b(k, column, range));
+    a_ = a.on_device(stream()), minus_a_ = minus_a.on_device(stream()), b_ = b.on_device(stream());
+    expect(range);
+    make_ready();
+  }
+  // Of each thread of a block: its word after no repeat or two, and what the first adds.
+  void expect(const tensor::Range& range) {
+    const ProbeCase& c = question();
+    even_.assign(shape().threads, 0);
+    odd_more_.assign(shape().threads, 0);
+    for (unsigned thread = 0; thread < shape().threads; ++thread)
+      for (unsigned i = 0; i < shape().n / 2; ++i) {
+        const unsigned row = thread / 32 % 4 * tensor::warp_rows + tensor::row_of(thread % 32, i);
+        const unsigned column = tensor::column_of(thread % 32, i);
+        int product = 0;
+        for (unsigned j = 0; j < wgmma::kept(c.type); ++j)
+          product += tensor::a0(row, j, range) * tensor::b(wgmma::row_of_b(c.operation, j), column, range);
+        const auto weighed = [&](int value) { return tensor::weight(i) * static_cast<std::uint32_t>(value); };
+        even_[thread] += weighed(tensor::first(thread, i) + product);
+        odd_more_[thread] += weighed(static_cast<int>(wgmma::products) * product);
+      }
+  }
+  ProbeSample timed(std::uint32_t repeats) override {
+    const GroupTiles tiles{
+        .a = a_.data(), .minus_a = minus_a_.data(), .b = b_.data(), .repeats = repeats, .results = results()};
+    const GroupKernel kernel = group_kernel(question(), shape().n);
+    BlockRecord* const records = bench().record(shape().blocks);
+    const std::uint32_t launch = bench().launch();
+    return bench().time_kernel(
+        repeats, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(tiles, records, launch); });
+  }
+  std::uint32_t expected(std::uint32_t, std::uint32_t thread, std::uint64_t repeats) const override {
+    return even_[thread] + (repeats % 2 ? odd_more_[thread] : 0);
+  }
+
+  Buffer a_, minus_a_, b_;
+  std::vector<std::uint32_t> even_, odd_more_;
+};
+
+class WgmmaProbe final : public CudaProbe {
+ public:
+  std::string_view name() const override { return "wgmma"; }
+  std::string_view summary() const override {
+    return "products of a warp group by columns of B: latency, A from shared memory or registers, sparse A";
+  }
+  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (auto why = refuses_grid(shape)) return why;
+    return wgmma::refuses(c, shape);
+  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return wgmma::shapes(c, context(c).layout); }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<WgmmaRunner>(*this, steps);
+  }
+
+ private:
+  std::vector<ProbeCase> questions(const std::string& device) const override { return wgmma::cases(device); }
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    const auto all = questions(c.device);
+    if (std::find(all.begin(), all.end(), c) == all.end())
+      return "probe wgmma has wgmma of fp16, bf16, tf32, fp8 and int8, wgmma-fp16 of fp16 and fp8, and wgmma-sparse of "
+             "fp16, fp8 and int8; A is in shared memory or registers";
+    if (capability_of(*ordinal_of(c.device)) != 90)
+      return c.device + " has no wgmma, which only compute capability 9.0 has";
+    return std::nullopt;
+  }
+  Limit limit(const ProbeCase& c, int ordinal) const override {
+    Limit dense = tensor_limit(c.type, ordinal);
+    if (c.operation != Operation::wgmma_sparse || !(dense.per_s > 0)) return dense;
+    return {2 * dense.per_s, dense.source + " * 2, A being sparse"};
+  }
+};
+
+}  // namespace
+}  // namespace npgpu::cuda
+
+NPGPU_REGISTERED(Probe, npgpu::cuda::WgmmaProbe)
