@@ -84,7 +84,7 @@ void take_image(hid_t file, Bytes& bytes);
 
 inline constexpr const char* schema_name = "npgpu-trace";
 inline constexpr int version_major = 3;
-inline constexpr int version_minor = 4;
+inline constexpr int version_minor = 5;
 inline constexpr const char* merged_name = "npgpu-runs";
 inline constexpr int merged_version_major = 1;
 inline constexpr int merged_version_minor = 0;

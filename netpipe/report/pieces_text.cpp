@@ -1,0 +1,199 @@
+// Copies of pieces: a row for each number and size, a column for each way, and which way is done first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/series_text.hpp"
+#include "npgpu/piece_advice.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// "kernel", or of ways that cannot be told apart "batch or kernel".
+std::string fastest_text(const std::vector<WayTime>& ways) {
+  std::vector<PieceWay> first;
+  for (const WayTime& way : ways)
+    if (way.is_as_fast) first.push_back(way.way);
+  std::ranges::sort(first);
+  std::string text;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == first.size() ? " or " : ", ") + std::string(name(first[i]));
+  return text;
+}
+
+// How much longer the first way takes that is not as fast: "+23 % (+20 .. +26)".
+std::string share_text(const Estimate& e) {
+  const auto percent = [](double share) { return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.1 ? 1 : 0); };
+  if (!std::isfinite(e.value)) return "-";
+  const std::string interval = std::isfinite(e.low) ? fmt::format(" ({} .. {})", percent(e.low), percent(e.high)) : "";
+  return percent(e.value) + " %" + interval;
+}
+std::string next_text(const PieceRow& row) {
+  for (const WayTime& way : row.ways)
+    if (!way.is_as_fast) return fmt::format("{} {}", name(way.way), share_text(way.over_fastest));
+  return row.ways.size() > 1 ? "cannot tell" : "-";
+}
+
+// "batch to 4 KiB, kernel from 16 KiB", of the rows with one number of pieces.
+std::string ranges_text(const std::vector<const PieceRow*>& rows) {
+  std::string text;
+  for (std::size_t begin = 0; begin < rows.size();) {
+    const std::string first = fastest_text(rows[begin]->ways);
+    std::size_t end = begin;
+    while (end + 1 < rows.size() && fastest_text(rows[end + 1]->ways) == first) ++end;
+    const bool is_all = begin == 0 && end + 1 == rows.size();
+    std::string where;
+    if (is_all) where = rows.size() > 1 ? " at every size" : " at " + size_text(rows[begin]->piece_bytes);
+    else if (begin == 0) where = " to " + size_text(rows[end]->piece_bytes);
+    else if (end + 1 == rows.size()) where = " from " + size_text(rows[begin]->piece_bytes);
+    else if (begin == end) where = " at " + size_text(rows[begin]->piece_bytes);
+    else where = " from " + size_text(rows[begin]->piece_bytes) + " to " + size_text(rows[end]->piece_bytes);
+    text += (text.empty() ? "" : "; ") + first + where;
+    begin = end + 1;
+  }
+  return text;
+}
+
+Table fastest_by_number(const PieceTable& table) {
+  Table all({right("pieces"), left("fastest, by the size of a piece")});
+  for (std::size_t i = 0; i < table.rows.size();) {
+    const std::uint32_t pieces = table.rows[i].pieces;
+    std::vector<const PieceRow*> rows;
+    for (; i < table.rows.size() && table.rows[i].pieces == pieces; ++i)
+      if (!table.rows[i].ways.empty()) rows.push_back(&table.rows[i]);
+    if (!rows.empty()) all.row({std::to_string(pieces), ranges_text(rows)});
+  }
+  return all;
+}
+
+std::string layouts_text(const PieceCase& c) {
+  const std::string device(name(c.layout)), other(name(c.other_layout));
+  if (c.direction == Direction::h2d) return other + " on the host to " + device + " on the device";
+  if (c.direction == Direction::d2h) return device + " on the device to " + other + " on the host";
+  return device + " to " + other + (c.target.empty() ? " within the device" : " on " + c.target);
+}
+
+std::string unusable_text(const PieceRow& row) {
+  std::string text;
+  for (const std::string& why : row.unusable) text += (text.empty() ? "" : "; ") + why;
+  return fmt::format("{} x {}: {}", row.pieces, size_text(row.piece_bytes), text);
+}
+
+void table_text(Document& doc, const PieceTable& table) {
+  doc.gap();
+  doc.title(fmt::format("pieces {}: {}", device_text(table.question.device, table.device_name),
+                        name(table.question.direction)),
+            table.simulated);
+  doc.labelled("pieces", layouts_text(table.question));
+  doc.labelled("times",
+               table.question.async
+                   ? "of one copy of all pieces; copies follow each other, and the end of the last is waited for"
+                   : "of one copy of all pieces, from the first call until the host knows that it is done");
+  if (!table.error.empty()) doc.labelled(table.rows.empty() ? "NOT RUN" : "STOPPED", table.error, true);
+  if (table.rows.empty()) return;
+  std::vector<Column> columns{right("pieces"), right("of")};
+  const auto ways = table.ways();
+  for (const PieceWay way : ways) columns.push_back(decimal(std::string(name(way)) + " us"));
+  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next takes longer by", 1), left("")});
+  Table all(std::move(columns));
+  bool any_disturbed = false, any_unsteady = false;
+  for (const PieceRow& row : table.rows) {
+    std::vector<std::string> cells{std::to_string(row.pieces), size_text(row.piece_bytes)};
+    for (const PieceWay way : ways) {
+      const WayTime* time = row.of(way);
+      cells.push_back(time ? digits_text(time->time_us.value) : "-");
+    }
+    any_disturbed |= row.causes != 0;
+    any_unsteady |= row.unsteady;
+    const double us = row.ways.empty() ? not_measured : row.ways.front().time_us.value;
+    cells.insert(cells.end(),
+                 {digits_text(static_cast<double>(row.bytes()) / us * 1e-3), fastest_text(row.ways), next_text(row),
+                  std::string(row.unusable.empty() ? "" : "!") + (row.unsteady ? "*" : "") + (row.causes ? "d" : "")});
+    all.row(std::move(cells));
+  }
+  doc.gap();
+  doc.table(std::move(all));
+  doc.note(
+      "fastest: the ways that cannot be told apart round by round, by 95 % intervals; GB/s: of the fastest, each "
+      "byte counted once");
+  if (any_unsteady) doc.note("* the interval of a time is wide");
+  if (any_disturbed) doc.note("d others disturbed a time of this row", true);
+  for (const PieceRow& row : table.rows)
+    if (!row.unusable.empty()) doc.note("! " + unusable_text(row), true);
+  doc.left_out();
+  doc.gap();
+  doc.table(fastest_by_number(table));
+}
+
+Json way_json(const WayTime& way) {
+  return Json({entry("way", way.way), entry("time_us", way.time_us), entry("host_us", way.host_us),
+               entry("over_fastest", way.over_fastest), entry("as_fast", way.is_as_fast)});
+}
+
+Json question_json(const PieceTable& table) {
+  return Json({entry("title", title(table.question)), entry("device", table.question.device),
+               entry("device_name", table.device_name), entry("simulated", table.simulated),
+               entry("direction", table.question.direction), entry("layout", table.question.layout),
+               entry("other_layout", table.question.other_layout), entry("async", table.question.async),
+               entry("target", or_null(table.question.target))});
+}
+
+}  // namespace
+
+void all_text(Document& doc, const std::vector<PieceSeries>&, const std::vector<PieceTable>& tables) {
+  for (const PieceTable& table : tables) table_text(doc, table);
+}
+
+Json piece_table_json(const PieceTable& table) {
+  Json one = question_json(table);
+  one["error"] = or_null(table.error);
+  one["rows"] = array_of(table.rows, [](const PieceRow& row) {
+    return Json({entry("pieces", row.pieces), entry("piece_bytes", row.piece_bytes),
+                 entry("ways", array_of(row.ways, way_json)), entry("unusable", row.unusable),
+                 entry("disturbed", row.causes != 0), entry("unsteady", row.unsteady)});
+  });
+  return one;
+}
+
+void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all, const TextStyle& style) {
+  Document doc;
+  for (const auto& [table, advice] : all) {
+    if (!doc.blocks.empty()) doc.gap();
+    doc.title(fmt::format("pieces {}: {}, {} x {}", device_text(table->question.device, table->device_name),
+                          name(table->question.direction), advice.pieces, size_text(advice.piece_bytes)),
+              table->simulated);
+    doc.labelled("pieces", layouts_text(table->question));
+    if (!advice.ways.empty()) doc.labelled("fastest", fastest_text(advice.ways));
+    Table ways({left("way"), decimal("time us"), right("95 % interval"), decimal("GB/s", 1), left("over the fastest")});
+    const double bytes = static_cast<double>(advice.pieces) * static_cast<double>(advice.piece_bytes);
+    for (const WayTime& way : advice.ways)
+      ways.row({"  " + std::string(name(way.way)), digits_text(way.time_us.value), interval_text(way.time_us),
+                digits_text(bytes / way.time_us.value * 1e-3),
+                &way == &advice.ways.front() ? std::string("-") : share_text(way.over_fastest)});
+    doc.gap();
+    if (!advice.ways.empty()) doc.table(std::move(ways));
+    for (const std::string& note : advice.notes) doc.note(note);
+  }
+  doc.note(
+      "from times measured of other numbers and sizes, by straight lines between them; intervals hold what such "
+      "lines miss");
+  out << to_text(doc, style);
+}
+
+void piece_advice_json(std::ostream& out, const std::vector<PieceForecast>& all) {
+  Json json({entry("document", "npgpu-piece-advice"), entry("version", 1)});
+  json["advice"] = array_of(all, [](const PieceForecast& of) {
+    Json one = question_json(*of.table);
+    one["pieces"] = of.advice.pieces;
+    one["piece_bytes"] = of.advice.piece_bytes;
+    one["ways"] = array_of(of.advice.ways, way_json);
+    one["notes"] = of.advice.notes;
+    return one;
+  });
+  write_json(out, json, 1);
+}
+
+}  // namespace npgpu
