@@ -67,7 +67,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"way",
        {"LIST",
         "How the copies are issued. loop: cudaMemcpyAsync for each piece. copy-2d, copy-3d: one cudaMemcpy2DAsync or "
-        "cudaMemcpy3DAsync, of pieces with a pitch. batch: one cudaMemcpyBatchAsync (CUDA 12.8). graph: a graph of the "
+        "cudaMemcpy3DAsync, of pieces with a pitch. batch: one cudaMemcpyBatchAsync, of CUDA 12.8 on. graph: a graph "
+        "of the "
         "loop's copies, instantiated beforehand. kernel: a kernel of npgpu's own."}},
       {"layout",
        {"LIST",

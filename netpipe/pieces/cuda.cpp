@@ -76,8 +76,11 @@ template <class Copy, class Wait> Times timed(bool async, std::uint64_t repeats,
 // A table of numbers, in the memory of the GPU that is current.
 Buffer table_of(const std::vector<std::uint32_t>& numbers) {
   if (numbers.empty()) return {};
+  const Stream stream;
   Buffer table(Memory::device, numbers.size() * sizeof(std::uint32_t));
-  check(cudaMemcpy(table.data(), numbers.data(), table.bytes(), cudaMemcpyHostToDevice), "copying an order of pieces");
+  check(cudaMemcpyAsync(table.data(), numbers.data(), table.bytes(), cudaMemcpyHostToDevice, stream.get()),
+        "copying an order of pieces");
+  stream.synchronize();
   return table;
 }
 

@@ -43,9 +43,12 @@ std::vector<PieceShape> all_shapes() {
       {PieceWay::loop, PieceWay::copy_2d, PieceWay::copy_3d, PieceWay::batch, PieceWay::graph, PieceWay::kernel});
 }
 
-void write_byte(std::byte* at, unsigned char value) {
-  cuda::check(cudaMemcpy(at, &value, 1, cudaMemcpyDefault), "spoiling a byte");
+void copy_byte(void* to, const void* from) {
+  const cuda::Stream stream;
+  cuda::check(cudaMemcpyAsync(to, from, 1, cudaMemcpyDefault, stream.get()), "copying a byte");
+  stream.synchronize();
 }
+void write_byte(std::byte* at, unsigned char value) { copy_byte(at, &value); }
 
 }  // namespace
 
@@ -111,7 +114,7 @@ TEST_CASE("a spoiled piece, and a byte that no piece is for, are found") {
       const PieceSlots& slots = runner.target_slots();
       std::byte* const seventeenth = runner.target() + slots.offset(5) + 17;
       unsigned char before = 0;
-      cuda::check(cudaMemcpy(&before, seventeenth, 1, cudaMemcpyDefault), "reading a byte");
+      copy_byte(&before, seventeenth);
       write_byte(seventeenth, before ^ 1);
       CHECK(verdict().starts_with("byte 17 of piece 5 of 16 is"));
       CHECK(samples[0].intact == 0);
