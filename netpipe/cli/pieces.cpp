@@ -167,7 +167,7 @@ Command pieces() {
                  Option("way", {}, "Default: all that can do it."), Option("direction", {}, "Default: h2d,d2h."),
                  Option("to", {}, "A list. Default: all others of the node."),
                  Option("layout", {}, "Default: scattered."), Option("other-layout", {}, "Default: contiguous."),
-                 Option("async", {}, "Copy back to back, and wait once; else each end is waited for.")}}}),
+                 Option("async", {}, "Of pieces all forms are; this leaves out the wait after each copy of all pieces.")}}}),
           [](const Options& options) { return measure(options, pieces_plan); }};
 }
 

@@ -24,7 +24,7 @@ std::string fastest_text(const std::vector<WayTime>& ways) {
   return text;
 }
 
-// How much longer the first way takes that is not as fast: "+23 % (+20 .. +26)".
+// How much longer another way takes: "+23 % (+20 .. +26)".
 std::string share_text(const Estimate& e) {
   const auto percent = [](double share) { return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.1 ? 1 : 0); };
   if (!std::isfinite(e.value)) return "-";
@@ -33,7 +33,7 @@ std::string share_text(const Estimate& e) {
 }
 std::string next_text(const PieceRow& row) {
   for (const WayTime& way : row.ways)
-    if (!way.is_as_fast) return fmt::format("{} {}", name(way.way), share_text(way.over_fastest));
+    if (!way.is_as_fast) return share_text(way.over_fastest);
   return row.ways.size() > 1 ? "cannot tell" : "-";
 }
 
@@ -97,7 +97,7 @@ void table_text(Document& doc, const PieceTable& table) {
   std::vector<Column> columns{right("pieces"), right("of")};
   const auto ways = table.ways();
   for (const PieceWay way : ways) columns.push_back(decimal(std::string(name(way)) + " us"));
-  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next takes longer by", 1), left("")});
+  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next takes longer", 1), left("")});
   Table all(std::move(columns));
   bool any_disturbed = false, any_unsteady = false;
   for (const PieceRow& row : table.rows) {

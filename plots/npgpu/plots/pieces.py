@@ -9,6 +9,9 @@ import numpy as np
 from npgpu.plots import figure, loader
 
 
+MOST_TICKS = 4
+
+
 def tables_of(trace):
     return json.loads(loader.report(trace)).get("piece_tables", [])
 
@@ -40,12 +43,12 @@ def draw(trace, case=None, direction=None):
         raise loader.BadTrace(f"{first}: holds no copies of pieces{f' {direction}' if direction else ''} (npgpu pieces)")
     table = found[0]
     numbers = sorted({row["pieces"] for row in table["rows"]})
-    ways = list(dict.fromkeys(one["way"] for row in table["rows"] for one in sorted(row["ways"], key=lambda w: w["way"])))
-    style = figure.styles(sorted(ways))
-    picture, all_axes = figure.grid([(f"{n} piece{'s' if n > 1 else ''}", n) for n in numbers])
+    ways = sorted({one["way"] for row in table["rows"] for one in row["ways"]})
+    style = figure.styles(ways)
+    picture, all_axes = figure.grid(numbers)
     for axes, pieces in zip(all_axes, numbers):
         sizes = []
-        for way in sorted(ways):
+        for way in ways:
             size, low, time, high, first_of = line_of(table, pieces, way)
             if not size.size:
                 continue
@@ -56,11 +59,14 @@ def draw(trace, case=None, direction=None):
                 axes.plot(size[shown], time[shown], color=color, linestyle="none", marker=marker, markersize=4, markerfacecolor=fill)
             known_bounds = np.isfinite(low) & np.isfinite(high)
             axes.vlines(size[known_bounds], low[known_bounds], high[known_bounds], color=color, linewidth=1)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: figure.digits(v)))
-        axes.set_ylabel("us")
+        axes.set_title(f"{pieces} piece{'s' if pieces > 1 else ''}", loc="left", fontweight="bold")
+        figure.time_axis(axes, "Time")
+        axes.yaxis.set_minor_formatter(figure.FuncFormatter(lambda us, _: ""))
         if sizes:
             figure.size_axis(axes, min(sizes), max(sizes), label="Size of a piece")
+            axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda n, _: figure.size_text(round(n))))
+            ticks = sorted(set(sizes))
+            axes.xaxis.set_major_locator(figure.FixedLocator(ticks[::-(-len(ticks) // MOST_TICKS)]))
     handles, labels = all_axes[0].get_legend_handles_labels()
     simulated = "SIMULATED " if table["simulated"] else ""
     figure.headline(picture, f"{simulated}{table['title']}", "filled: cannot be told from the fastest way")
