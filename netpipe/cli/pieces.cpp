@@ -123,6 +123,14 @@ template <class E> bool is_named(const Options& options, const std::string& opti
 
 bool names_pieces(const Options& options) { return options.has("pieces") || options.has("piece-bytes"); }
 
+void refuse_options_of_pieces(const Options& options) {
+  (void)is_named(options, "direction", Direction::h2d);  // what is no word is told first
+  for (const char* option : {"layout", "other-layout"}) (void)is_named(options, option, PieceLayout::contiguous);
+  for (const char* option : {"direction", "layout", "other-layout"})
+    if (options.has(option))
+      throw Error(ErrorKind::usage, fmt::format("--{}: it is of pieces: give --pieces and --piece-bytes too", option));
+}
+
 int predict_pieces(const Options& options, const Trace& trace, const std::string& path) {
   if (!options.has("pieces") || !options.has("piece-bytes"))
     throw Error(ErrorKind::usage, "--pieces and --piece-bytes belong together: how many pieces, and how large each is");
@@ -167,7 +175,8 @@ Command pieces() {
                  Option("way", {}, "Default: all that can do it."), Option("direction", {}, "Default: h2d,d2h."),
                  Option("to", {}, "A list. Default: all others of the node."),
                  Option("layout", {}, "Default: scattered."), Option("other-layout", {}, "Default: contiguous."),
-                 Option("async", {}, "Of pieces all forms are; this leaves out the wait after each copy of all pieces.")}}}),
+                 Option("async", {},
+                        "Of pieces all forms are; this leaves out the wait after each copy of all pieces.")}}}),
           [](const Options& options) { return measure(options, pieces_plan); }};
 }
 

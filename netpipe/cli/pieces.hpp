@@ -9,6 +9,8 @@
 namespace npgpu::cli {
 
 bool names_pieces(const Options&);
+// Throws Error(usage) where an option is given that only pieces have.
+void refuse_options_of_pieces(const Options&);
 // `path`: of the trace, in sentences.
 int predict_pieces(const Options&, const Trace&, const std::string& path);
 

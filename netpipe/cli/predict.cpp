@@ -178,7 +178,8 @@ bool names_no_job(const Options& options) {
 }
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  if (names_pieces(options)) return predict_pieces(options, trace, options.place("TRACE"));
+  if (!names_pieces(options)) refuse_options_of_pieces(options);
+  else return predict_pieces(options, trace, options.place("TRACE"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
   if (!names_job && !of_measured)
     throw Error(

@@ -24,12 +24,11 @@ std::string fastest_text(const std::vector<WayTime>& ways) {
   return text;
 }
 
-// How much longer another way takes: "+23 % (+20 .. +26)".
+// How much longer another way takes, in percent: "23 (20..26)".
 std::string share_text(const Estimate& e) {
-  const auto percent = [](double share) { return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.1 ? 1 : 0); };
+  const auto percent = [&](double share) { return fmt::format("{:.{}f}", 100 * share, e.value < 0.1 ? 1 : 0); };
   if (!std::isfinite(e.value)) return "-";
-  const std::string interval = std::isfinite(e.low) ? fmt::format(" ({} .. {})", percent(e.low), percent(e.high)) : "";
-  return percent(e.value) + " %" + interval;
+  return percent(e.value) + (std::isfinite(e.low) ? fmt::format(" ({}..{})", percent(e.low), percent(e.high)) : "");
 }
 std::string next_text(const PieceRow& row) {
   for (const WayTime& way : row.ways)
@@ -82,6 +81,31 @@ std::string unusable_text(const PieceRow& row) {
   return fmt::format("{} x {}: {}", row.pieces, size_text(row.piece_bytes), text);
 }
 
+}  // namespace
+
+Table piece_table(const PieceTable& table) {
+  std::vector<Column> columns{right("pieces"), right("of")};
+  const auto ways = table.ways();
+  for (const PieceWay way : ways) columns.push_back(decimal(std::string(name(way)) + " us"));
+  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next longer by %", 1), left("")});
+  Table all(std::move(columns));
+  for (const PieceRow& row : table.rows) {
+    std::vector<std::string> cells{std::to_string(row.pieces), size_text(row.piece_bytes)};
+    for (const PieceWay way : ways) {
+      const WayTime* time = row.of(way);
+      cells.push_back(time ? digits_text(time->time_us.value) : "-");
+    }
+    const double us = row.ways.empty() ? not_measured : row.ways.front().time_us.value;
+    cells.insert(cells.end(),
+                 {digits_text(static_cast<double>(row.bytes()) / us * 1e-3), fastest_text(row.ways), next_text(row),
+                  std::string(row.unusable.empty() ? "" : "!") + (row.unsteady ? "*" : "") + (row.causes ? "d" : "")});
+    all.row(std::move(cells));
+  }
+  return all;
+}
+
+namespace {
+
 void table_text(Document& doc, const PieceTable& table) {
   doc.gap();
   doc.title(fmt::format("pieces {}: {}", device_text(table.question.device, table.device_name),
@@ -94,33 +118,15 @@ void table_text(Document& doc, const PieceTable& table) {
                    : "of one copy of all pieces, from the first call until the host knows that it is done");
   if (!table.error.empty()) doc.labelled(table.rows.empty() ? "NOT RUN" : "STOPPED", table.error, true);
   if (table.rows.empty()) return;
-  std::vector<Column> columns{right("pieces"), right("of")};
-  const auto ways = table.ways();
-  for (const PieceWay way : ways) columns.push_back(decimal(std::string(name(way)) + " us"));
-  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next takes longer", 1), left("")});
-  Table all(std::move(columns));
-  bool any_disturbed = false, any_unsteady = false;
-  for (const PieceRow& row : table.rows) {
-    std::vector<std::string> cells{std::to_string(row.pieces), size_text(row.piece_bytes)};
-    for (const PieceWay way : ways) {
-      const WayTime* time = row.of(way);
-      cells.push_back(time ? digits_text(time->time_us.value) : "-");
-    }
-    any_disturbed |= row.causes != 0;
-    any_unsteady |= row.unsteady;
-    const double us = row.ways.empty() ? not_measured : row.ways.front().time_us.value;
-    cells.insert(cells.end(),
-                 {digits_text(static_cast<double>(row.bytes()) / us * 1e-3), fastest_text(row.ways), next_text(row),
-                  std::string(row.unusable.empty() ? "" : "!") + (row.unsteady ? "*" : "") + (row.causes ? "d" : "")});
-    all.row(std::move(cells));
-  }
   doc.gap();
-  doc.table(std::move(all));
+  doc.table(piece_table(table));
   doc.note(
       "fastest: the ways that cannot be told apart round by round, by 95 % intervals; GB/s: of the fastest, each "
       "byte counted once");
-  if (any_unsteady) doc.note("* the interval of a time is wide");
-  if (any_disturbed) doc.note("d others disturbed a time of this row", true);
+  if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.unsteady; }))
+    doc.note("* the interval of a time is wide");
+  if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.causes != 0; }))
+    doc.note("d others disturbed a time of this row", true);
   for (const PieceRow& row : table.rows)
     if (!row.unusable.empty()) doc.note("! " + unusable_text(row), true);
   doc.left_out();
@@ -167,7 +173,7 @@ void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all,
               table->simulated);
     doc.labelled("pieces", layouts_text(table->question));
     if (!advice.ways.empty()) doc.labelled("fastest", fastest_text(advice.ways));
-    Table ways({left("way"), decimal("time us"), right("95 % interval"), decimal("GB/s", 1), left("over the fastest")});
+    Table ways({left("way"), decimal("time us"), right("95 % interval"), decimal("GB/s", 1), left("longer by %")});
     const double bytes = static_cast<double>(advice.pieces) * static_cast<double>(advice.piece_bytes);
     for (const WayTime& way : advice.ways)
       ways.row({"  " + std::string(name(way.way)), digits_text(way.time_us.value), interval_text(way.time_us),

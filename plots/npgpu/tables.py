@@ -190,6 +190,7 @@ class Tables:
     partitions = functools.cached_property(lambda self: self.of_kind("partitions"))
     energies = functools.cached_property(lambda self: self.of_kind("energies"))
     soaks = functools.cached_property(lambda self: self.of_kind("soaks"))
+    pieces = functools.cached_property(lambda self: self.of_kind("pieces"))
     facts = functools.cached_property(lambda self: below([facts(path) for path in self.runs], FACTS))
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 
