@@ -14,7 +14,11 @@ using namespace npgpu;
 namespace {
 
 WayTime way(PieceWay which, double us, double over, double low, double high) {
-  return {which, {us, 0.99 * us, 1.01 * us, "us", ""}, {us / 2}, {over, low, high, "1", ""}, !(low > 0)};
+  return {which,
+          {us, 0.99 * us, 1.01 * us, "us", ""},
+          {us / 2, us / 2, us / 2, "us", ""},
+          {over, low, high, "1", ""},
+          !(low > 0)};
 }
 
 PieceTable made() {

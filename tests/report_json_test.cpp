@@ -147,7 +147,7 @@ TEST_CASE("the export holds every sample and nothing derived") {
   sweep.samples[1].intact = 1;
   const json j = exported(trace_of(sweep));
   CHECK(j["document"] == "npgpu-trace");
-  CHECK(j["version"] == "3.4");
+  CHECK(j["version"] == "3.5");
   const json& s = j["transfers"][0];
   CHECK(s["visits"]["bytes"] == json{1000});
   CHECK(s["visits"]["samples"] == json{2});
