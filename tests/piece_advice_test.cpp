@@ -87,6 +87,20 @@ TEST_CASE("ways whose rounds scatter by more than they differ cannot be told apa
   CHECK_FALSE(row.of(PieceWay::loop)->is_as_fast);
 }
 
+TEST_CASE("ways that share no two rounds are told apart by their own intervals") {
+  Trace trace = trace_of({100}, {1000});
+  PieceSeries& series = trace.of<Pieces>()[0];
+  for (Visit<Pieces>& visit : series.visits)
+    if (visit.axes.way == PieceWay::loop) visit.round += 5;  // one is left that the others have, too
+  const PieceRow row = piece_tables(trace).at(0).rows.at(0);
+  CHECK(row.ways[0].way == PieceWay::kernel);
+  const WayTime& loop = *row.of(PieceWay::loop);
+  CHECK_FALSE(loop.is_as_fast);
+  CHECK(loop.over_fastest.value == doctest::Approx(211.0 / 24 - 1));
+  CHECK(loop.over_fastest.low < loop.over_fastest.value);
+  CHECK(loop.over_fastest.high > loop.over_fastest.value);
+}
+
 TEST_CASE("a wrong piece makes its way unusable at that point") {
   Trace trace = trace_of({1}, {1000});
   trace.of<Pieces>()[0].samples[0].intact = 0;  // loop

@@ -1,13 +1,13 @@
 // Which way of copying many pieces is done first: of what was measured, and of any number and size between.
 //
 // Example:
-//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
-//   for (const npgpu::PieceTable& table : npgpu::piece_tables(trace))
-//     if (!table.rows.empty()) {
-//       const npgpu::PieceAdvice advice = npgpu::advise_pieces(table, 100, 3000);
-//       std::cout << title(table.question) << ": " << npgpu::name(advice.ways.at(0).way) << ", "
-//                 << advice.ways.at(0).time_us.value << " us\n";
-//     }
+//   const std::vector<npgpu::PieceTable> tables = npgpu::piece_tables(npgpu::read_trace("node.h5"));
+//   std::cout << tables.size() << " tables\n";
+//   for (const npgpu::PieceTable& table : tables) {
+//     const npgpu::PieceAdvice advice = npgpu::advise_pieces(table, 100, 3000);
+//     std::cout << title(table.question) << ": " << npgpu::name(advice.ways.at(0).way) << ", "
+//               << advice.ways.at(0).time_us.value << " us\n";
+//   }
 #pragma once
 
 #include <cstdint>

@@ -12,31 +12,32 @@ namespace npgpu {
 
 namespace {
 
-// "kernel", or of ways that cannot be told apart "batch or kernel".
+// "kernel", or of ways that cannot be told apart "batch/kernel"; if those are all, "cannot tell".
 std::string fastest_text(const std::vector<WayTime>& ways) {
   std::vector<PieceWay> first;
   for (const WayTime& way : ways)
     if (way.is_as_fast) first.push_back(way.way);
+  if (first.size() > 1 && first.size() == ways.size()) return "cannot tell";
   std::ranges::sort(first);
   std::string text;
-  for (std::size_t i = 0; i < first.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == first.size() ? " or " : ", ") + std::string(name(first[i]));
+  for (const PieceWay way : first) text += (text.empty() ? "" : "/") + std::string(name(way));
   return text;
 }
 
-// How much longer another way takes, in percent: "23 (20..26)".
-std::string share_text(const Estimate& e) {
-  const auto percent = [&](double share) { return fmt::format("{:.{}f}", 100 * share, e.value < 0.1 ? 1 : 0); };
-  if (!std::isfinite(e.value)) return "-";
-  return percent(e.value) + (std::isfinite(e.low) ? fmt::format(" ({}..{})", percent(e.low), percent(e.high)) : "");
+// How many times as long another way takes: "1.23 (1.20..1.26)".
+std::string times_text(const Estimate& over) {
+  const auto times = [](double share) { return digits_text(1 + share, 3); };
+  if (!std::isfinite(over.value)) return "-";
+  return times(over.value) +
+         (std::isfinite(over.low) ? fmt::format(" ({}..{})", times(over.low), times(over.high)) : "");
 }
 std::string next_text(const PieceRow& row) {
   for (const WayTime& way : row.ways)
-    if (!way.is_as_fast) return share_text(way.over_fastest);
-  return row.ways.size() > 1 ? "cannot tell" : "-";
+    if (!way.is_as_fast) return times_text(way.over_fastest);
+  return "-";
 }
 
-// "batch to 4 KiB, kernel from 16 KiB", of the rows with one number of pieces.
+// "batch to 4 KiB; kernel from 16 KiB", of the rows with one number of pieces.
 std::string ranges_text(const std::vector<const PieceRow*>& rows) {
   std::string text;
   for (std::size_t begin = 0; begin < rows.size();) {
@@ -56,16 +57,15 @@ std::string ranges_text(const std::vector<const PieceRow*>& rows) {
   return text;
 }
 
-Table fastest_by_number(const PieceTable& table) {
-  Table all({right("pieces"), left("fastest, by the size of a piece")});
+void fastest_by_number(Document& doc, const PieceTable& table) {
+  doc.note("fastest by number of pieces, and by the size of a piece:");
   for (std::size_t i = 0; i < table.rows.size();) {
     const std::uint32_t pieces = table.rows[i].pieces;
     std::vector<const PieceRow*> rows;
     for (; i < table.rows.size() && table.rows[i].pieces == pieces; ++i)
       if (!table.rows[i].ways.empty()) rows.push_back(&table.rows[i]);
-    if (!rows.empty()) all.row({std::to_string(pieces), ranges_text(rows)});
+    if (!rows.empty()) doc.labelled(std::to_string(pieces), ranges_text(rows));
   }
-  return all;
 }
 
 std::string layouts_text(const PieceCase& c) {
@@ -87,17 +87,17 @@ Table piece_table(const PieceTable& table) {
   std::vector<Column> columns{right("pieces"), right("of")};
   const auto ways = table.ways();
   for (const PieceWay way : ways) columns.push_back(decimal(std::string(name(way)) + " us"));
-  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next longer by %", 1), left("")});
+  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next takes times", 1), left("")});
   Table all(std::move(columns));
   for (const PieceRow& row : table.rows) {
     std::vector<std::string> cells{std::to_string(row.pieces), size_text(row.piece_bytes)};
     for (const PieceWay way : ways) {
       const WayTime* time = row.of(way);
-      cells.push_back(time ? digits_text(time->time_us.value) : "-");
+      cells.push_back(time ? digits_text(time->time_us.value, 3) : "-");
     }
     const double us = row.ways.empty() ? not_measured : row.ways.front().time_us.value;
     cells.insert(cells.end(),
-                 {digits_text(static_cast<double>(row.bytes()) / us * 1e-3), fastest_text(row.ways), next_text(row),
+                 {digits_text(static_cast<double>(row.bytes()) / us * 1e-3, 3), fastest_text(row.ways), next_text(row),
                   std::string(row.unusable.empty() ? "" : "!") + (row.unsteady ? "*" : "") + (row.causes ? "d" : "")});
     all.row(std::move(cells));
   }
@@ -121,8 +121,8 @@ void table_text(Document& doc, const PieceTable& table) {
   doc.gap();
   doc.table(piece_table(table));
   doc.note(
-      "fastest: the ways that cannot be told apart round by round, by 95 % intervals; GB/s: of the fastest, each "
-      "byte counted once");
+      "fastest: the ways that cannot be told apart round by round, by 95 % intervals; next takes times: of the first "
+      "that can, over the fastest; GB/s: each byte counted once");
   if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.unsteady; }))
     doc.note("* the interval of a time is wide");
   if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.causes != 0; }))
@@ -131,7 +131,7 @@ void table_text(Document& doc, const PieceTable& table) {
     if (!row.unusable.empty()) doc.note("! " + unusable_text(row), true);
   doc.left_out();
   doc.gap();
-  doc.table(fastest_by_number(table));
+  fastest_by_number(doc, table);
 }
 
 Json way_json(const WayTime& way) {
@@ -173,12 +173,12 @@ void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all,
               table->simulated);
     doc.labelled("pieces", layouts_text(table->question));
     if (!advice.ways.empty()) doc.labelled("fastest", fastest_text(advice.ways));
-    Table ways({left("way"), decimal("time us"), right("95 % interval"), decimal("GB/s", 1), left("longer by %")});
+    Table ways({left("way"), decimal("time us"), right("95 % interval"), decimal("GB/s", 1), left("times as long")});
     const double bytes = static_cast<double>(advice.pieces) * static_cast<double>(advice.piece_bytes);
     for (const WayTime& way : advice.ways)
       ways.row({"  " + std::string(name(way.way)), digits_text(way.time_us.value), interval_text(way.time_us),
                 digits_text(bytes / way.time_us.value * 1e-3),
-                &way == &advice.ways.front() ? std::string("-") : share_text(way.over_fastest)});
+                &way == &advice.ways.front() ? std::string("-") : times_text(way.over_fastest)});
     doc.gap();
     if (!advice.ways.empty()) doc.table(std::move(ways));
     for (const std::string& note : advice.notes) doc.note(note);

@@ -65,7 +65,7 @@ with folder() as where:
     winners = {row["ways"][0]["way"] for row in rows}
     check({"loop", "kernel", "batch"} <= winners, f"each has its place: {winners}")
     screen = run("report", at("pieces.h5"), "--all", env={"COLUMNS": "120"}).out
-    check("SIMULATED pieces" in screen and "fastest" in screen and "by the size of a piece" in screen, screen[:500])
+    check("SIMULATED pieces" in screen and "fastest" in screen and "by number of pieces" in screen, screen[:500])
 
     # Between measured points, beyond them, and where large sizes of many pieces were not measured.
     for pieces, size in ((1, 256), (3, 5000), (100, 12288), (1000, 700), (2000, 100_000), (20_000, 3000)):

@@ -32,12 +32,20 @@ PieceResult result_of_point(const PieceSeries& series, const PiecePoint& point) 
   return r;
 }
 
+// Where no two rounds have both: each way's own interval.
+Estimate over_by_times(const Estimate& one, const Estimate& fastest) {
+  const auto by = [&](double us, double of) { return us / of - 1; };
+  return {by(one.value, fastest.value), by(one.low, fastest.high), by(one.high, fastest.low), "1",
+          "of both times' intervals"};
+}
+
 // Round by round: what is common to a round counts for neither.
 Estimate over(const PieceResult& one, const PieceResult& fastest) {
   ByVisit ratios;
   for (const auto& [round, us] : one.us_by_round)
     if (const auto other = fastest.us_by_round.find(round); other != fastest.us_by_round.end())
       ratios.push_back({us / other->second});
+  if (ratios.size() < 2) return over_by_times(one.time_us, fastest.time_us);
   Estimate e = median_over_visits(ratios, "1");
   e.value -= 1;
   e.low -= 1;
