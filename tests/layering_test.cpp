@@ -81,6 +81,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"report", {"engine", "model"}},
       {"legacy", {"engine", "ranks", "modules"}},
       {"calls", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"pieces", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
       {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate",
@@ -118,7 +119,7 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");
       const bool kernel = from == "probes" && (one.file.ends_with(".cu") || one.file.ends_with(".cuh"));
-      const bool job = from == "calls" || from == "partition" || from == "soak" ||
+      const bool job = from == "calls" || from == "pieces" || from == "partition" || from == "soak" ||
                        (from == "jobs" && (one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp")));
       CHECK((from == "devices/cuda" || module || kernel || job));
     }

@@ -62,7 +62,8 @@ std::vector<std::string> unordered_calls(const std::string& text) {
   each(calls, [&](const std::smatch& m) {
     const std::string form = m[2];
     const std::string given = arguments(text, static_cast<std::size_t>(m.position() + m.length() - 1));
-    const bool with_stream = form == "Async" && count_of(given) == (m[1] == "Memset" ? 4 : 5);
+    const int wanted = form == "2DAsync" ? 8 : form == "3DAsync" ? 2 : m[1] == "Memset" ? 4 : 5;
+    const bool with_stream = form.ends_with("Async") && count_of(given) == wanted;
     if (!with_stream) found.push_back(m.str() + given + ")");
   });
   each(std::regex(R"(<<<([^;]*?)>>>)"), [&](const std::smatch& m) {
@@ -82,6 +83,9 @@ TEST_CASE("unordered calls are found, and ordered ones are not") {
   CHECK(unordered_calls("cudaMemcpy(a, b, n, kind);").size() == 1);
   CHECK(unordered_calls("cudaMemcpyToSymbol(constants, words.data(), n);").size() == 1);
   CHECK(unordered_calls("cudaMemcpyAsync(a, b, f(n, 1), kind);").size() == 1);
+  CHECK(unordered_calls("cudaMemcpy2DAsync(to, 8, from, 8, 4, 2, kind);").size() == 1);
+  CHECK(unordered_calls("cudaMemcpy3DAsync(&all);").size() == 1);
+  CHECK(unordered_calls("cudaMemcpy2DAsync(to, 8, from, 8, 4, 2, kind, s); cudaMemcpy3DAsync(&all, s);").empty());
   CHECK(unordered_calls("kernel<<<grid, block>>>(x);").size() == 1);
   CHECK(unordered_calls("kernel<<<grid, block, 0>>>(x);").size() == 1);
   CHECK(unordered_calls("cudaLaunchKernel(k, grid, block, arguments, 0);").size() == 1);

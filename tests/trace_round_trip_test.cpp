@@ -38,7 +38,7 @@ TEST_CASE("root and provenance") {
     CAPTURE(guard);
     const Trace trace = read_trace(folder / "t.h5", guard);
     CHECK(trace.version_major == 3);
-    CHECK(trace.version_minor == 4);
+    CHECK(trace.version_minor == 5);
     CHECK(trace.root.run_uuid == "first");
     CHECK(trace.root.tool_version == "0.1.0");
     CHECK(trace.root.git_commit == "abc123");

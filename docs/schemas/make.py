@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
+PIECES = "--device sim:h200 --pieces 1,64 --piece-bytes 1KiB,64KiB --rounds 2"
 JOB = "--bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB"
 # What each document is made of: command lines of npgpu in a folder of its own, T the kept traces, D simulated devices. Without --json those
 # that come before.
@@ -29,8 +30,10 @@ SAMPLES = {
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
                                                   "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline")] +
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
-               "report points.h5"],
+               "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5"],
     "published": [f"derive T/{name}.h5 --published" for name in ("h200_probes", "h200_onchip", "h200_tensor")],
+    "piece-advice": [f"pieces {PIECES} --output pieces.h5 --quiet", "predict pieces.h5 --pieces 10 --piece-bytes 3000",
+                     "predict pieces.h5 --pieces 10 --piece-bytes 16"],
     "roofline": ["probe roofline,bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
                  "roofline T/h200_probes.h5 --counts mine=2TFLOP,80GB,40ms --counts other=2TFLOP,0,40ms,tensor-fp16",
                  "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5", "roofline T/h100_roofline.h5"],
@@ -49,7 +52,7 @@ SAMPLES = {
 }
 TITLES = {
     "check": "npgpu check --json", "overview": "npgpu report TRACE --overview --json", "report": "npgpu report TRACE --json, and what measuring commands print with --json",
-    "parameters": "npgpu derive TRACE --json", "published": "npgpu derive TRACE --published --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "compare": "npgpu compare A B --json",
+    "parameters": "npgpu derive TRACE --json", "published": "npgpu derive TRACE --published --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "piece-advice": "npgpu predict TRACE --pieces N --piece-bytes B --json", "compare": "npgpu compare A B --json",
     "fleet": "npgpu fleet TRACE... --json", "info": "npgpu info --json", "plan": "--dry-run --json of a measuring command",
     "runs": "npgpu report MERGED --json", "shared": "npgpu report TRACE --share FILE",
 }

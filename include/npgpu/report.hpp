@@ -18,6 +18,7 @@
 #include "npgpu/matrix.hpp"
 #include "npgpu/overview.hpp"
 #include "npgpu/partition_model.hpp"
+#include "npgpu/piece_advice.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/roofline.hpp"
 #include "npgpu/sequence.hpp"
@@ -147,6 +148,13 @@ enum class Language { cuda, cupy, torch };  // C++, and Python with one of two l
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
 // The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
+// What each way of copying pieces takes, and which is done first.
+struct PieceForecast {
+  const PieceTable* table = nullptr;
+  PieceAdvice advice;
+};
+void piece_advice_text(std::ostream&, const std::vector<PieceForecast>&, const TextStyle&);
+void piece_advice_json(std::ostream&, const std::vector<PieceForecast>&);
 // Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams.
 struct PredictedJobsReport {
   const MeasuredCosts* costs = nullptr;

@@ -51,6 +51,10 @@ template <> struct ResultDetails<Partitions> {
   const Estimate& of(PartitionStage s) const { return stages_us[static_cast<std::size_t>(s)]; }
 };
 
+template <> struct ResultDetails<Pieces> {
+  Estimate host_us;  // until the calls of one copy of all pieces have returned
+};
+
 template <> struct ResultDetails<Energies> {
   Estimate power_w;       // of the whole device, by the meter
   Estimate read_power_w;  // by readings of the instantaneous power in the same windows; NaN where there are none
@@ -75,7 +79,7 @@ template <class K> struct Result : ResultDetails<K> {
   double mean_us = not_measured;  // of transfers
   Estimate rate;                  // work / median time, per second; interval from the time's; NaN: no work is counted
   double percent_of_limit = not_measured;  // of transfers
-  ByRound us_by_round{};                   // of jobs and partitions
+  ByRound us_by_round{};                   // of jobs, partitions and pieces
   std::string why{};                       // why it is not usable: wrong results, no time; else empty
   bool is_timed = true;                    // a trial has a valid time
   bool is_wrong = false;                   // the payload or the results of a trial were
@@ -89,6 +93,7 @@ using CallResult = Result<Calls>;
 using PartitionResult = Result<Partitions>;
 using EnergyResult = Result<Energies>;
 using SoakResult = Result<Soaks>;
+using PieceResult = Result<Pieces>;
 
 // All points of a series, usable or not, by their axes, then by lane; of the measured lanes, numbered as in lanes().
 // For every K out of Kinds.
@@ -100,6 +105,7 @@ template <> std::vector<CallResult> results(const CallSeries&);
 template <> std::vector<PartitionResult> results(const PartitionSeries&);
 template <> std::vector<EnergyResult> results(const EnergySeries&);
 template <> std::vector<SoakResult> results(const SoakSeries&);
+template <> std::vector<PieceResult> results(const PieceSeries&);
 
 // The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
 // with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. The axes stay

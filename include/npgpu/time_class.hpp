@@ -21,7 +21,7 @@ enum class TimeClass {
   pageable_copies,  // of pageable and managed memory, and within the host's memory
   kernels,          // probes on a device, and functions that the device times
   host_probes,
-  calls,
+  calls,       // and copies of pieces
   jobs,        // timed by the host's clock
   gated_jobs,  // timed by the device: all was enqueued before it began
   windows,     // of energy and of soaks: power and work, no times
@@ -44,5 +44,6 @@ inline TimeClass class_of(const CallCase& c) { return is_host_timed(c) ? TimeCla
 inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
 inline TimeClass class_of(const EnergyCase&) { return TimeClass::windows; }
 inline TimeClass class_of(const SoakCase&) { return TimeClass::windows; }
+inline TimeClass class_of(const PieceCase&) { return TimeClass::calls; }
 
 }  // namespace npgpu

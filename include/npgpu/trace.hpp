@@ -53,7 +53,7 @@ template <class K> using AllSeries = std::vector<Series<K>>;
 
 struct Trace {
   int version_major = 3;
-  int version_minor = 4;
+  int version_minor = 5;
   TraceRoot root;
   Provenance provenance;
   Kinds::Tuple<AllSeries> series;

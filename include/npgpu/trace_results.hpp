@@ -15,6 +15,7 @@
 #include "npgpu/matrix_verdict.hpp"
 #include "npgpu/messages.hpp"
 #include "npgpu/partition_model.hpp"
+#include "npgpu/piece_advice.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/roofline.hpp"
 #include "npgpu/soak_figures.hpp"
@@ -29,6 +30,7 @@ struct TraceResults {
   std::vector<EnergyFigure> energies;
   std::vector<Roofline> rooflines;
   std::vector<SoakDevice> soaks;
+  std::vector<PieceTable> pieces;
   std::vector<StagedMessages> messages;
   std::vector<PartitionStudy> partitions;
   std::vector<MeasuredCosts> costs;  // of streams

@@ -94,6 +94,16 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Soaks>& step)
   return {step.question.device == device.id && !device.simulated ? Seconds{step.axes.length_ms * 1e-3} : Seconds{0}};
 }
 
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Pieces>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  const double pieces = step.axes.pieces, bytes = static_cast<double>(step.axes.bytes());
+  const bool each = step.axes.way == PieceWay::loop || step.axes.way == PieceWay::graph;
+  const bool inside = step.question.direction == Direction::d2d;
+  const Seconds made{step.axes.way == PieceWay::graph ? pieces * 3e-6 : 0};
+  return {Seconds{1e-5 + (each ? pieces * 1.5e-6 : pieces * 2e-7)} + moved(bytes, inside ? 1e12 : 4e10),
+          made + moved(bytes, 4e9)};
+}
+
 // Of all visits to a point; `rest` is what each takes beside its trials.
 Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
   if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;

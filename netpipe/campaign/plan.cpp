@@ -20,6 +20,7 @@ namespace {
 template <class K> constexpr std::string_view smaller = "measure smaller sizes (--end, --sizes)";
 template <> constexpr std::string_view smaller<Probes> = "measure shapes of fewer bytes (--shape)";
 template <> constexpr std::string_view smaller<Partitions> = "measure smaller systems (--size)";
+template <> constexpr std::string_view smaller<Pieces> = "measure fewer or smaller pieces (--pieces, --piece-bytes)";
 template <> constexpr std::string_view smaller<Jobs> = "measure smaller jobs (--bytes-in, --bytes-out)";
 
 // Why these do not fit into what is free now; nothing if they do.
@@ -44,6 +45,9 @@ std::vector<DeviceInfo> Plan::devices() const {
       };
       add(batch.device);
       std::ranges::for_each(batch.more_devices, add);
+      if constexpr (std::is_same_v<K, Pieces>)
+        for (const PieceCase& c : batch.cases())
+          if (!c.target.empty()) add(devices::find(c.target));
       if constexpr (std::is_same_v<K, Transfers>)
         for (const TransferCase& c : batch.cases()) {
           if (is_between_ranks(c)) continue;  // the batch's device is this rank's end

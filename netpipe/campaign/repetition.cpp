@@ -41,6 +41,12 @@ template <>
 const Repetition usual_repetition<Soaks>{
     .is_classic = true, .classic = {.trials = 1, .fixed_repeats = 1}, .adaptive = {}, .rounds = 1};
 
+// Many points, most of them as short as calls.
+template <>
+const Repetition usual_repetition<Pieces>{.classic = {.target = Seconds{0.01}},
+                                          .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.01}},
+                                          .rounds = usual_rounds};
+
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},

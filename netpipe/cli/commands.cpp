@@ -95,6 +95,7 @@ const std::vector<Command>& commands() {
                                         probe(),
                                         streams(),
                                         calls(),
+                                        pieces(),
                                         energy(),
                                         partition(),
                                         report(),

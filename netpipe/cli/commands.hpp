@@ -15,6 +15,7 @@ Command matrix();
 Command probe();
 Command streams();
 Command calls();
+Command pieces();
 Command energy();
 Command partition();
 Command report();

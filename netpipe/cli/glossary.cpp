@@ -62,6 +62,20 @@ const std::map<std::string_view, Meaning>& glossary() {
         "h2d: host to device. d2h: device to host. d2d: within the device. h2h: within the host. peer: from one device "
         "to another."}},
       {"to", {"LIST", "With --direction peer: the devices that are copied to."}},
+      {"pieces", {"LIST", "Number of pieces that are copied together, 1 to 65536: 16, 1..64."}},
+      {"piece-bytes", {"LIST", "Size of a piece: 512,4KiB."}},
+      {"way",
+       {"LIST",
+        "How the copies are issued. loop: cudaMemcpyAsync for each piece. copy-2d, copy-3d: one cudaMemcpy2DAsync or "
+        "cudaMemcpy3DAsync, of pieces with a pitch. batch: one cudaMemcpyBatchAsync, of CUDA 12.8 on. graph: a graph "
+        "of the "
+        "loop's copies, instantiated beforehand. kernel: a kernel of npgpu's own."}},
+      {"layout",
+       {"LIST",
+        "How the pieces lie in the device's memory; of d2d and peer, in the source's. contiguous: one behind the "
+        "other. strided: at a distance of twice a piece. scattered: in random slots of a pool of twice as many."}},
+      {"other-layout",
+       {"LIST", "The same at the other end: in the host's pinned memory; of d2d and peer, in the target's."}},
       {"access",
        {"LIST",
         "How a copy between two devices reaches the other one's memory. write: the source's device writes. read: the "

@@ -29,6 +29,7 @@ template <> constexpr const char* command_of<Probes> = "probe";
 template <> constexpr const char* command_of<Jobs> = "streams";
 template <> constexpr const char* command_of<Calls> = "calls";
 template <> constexpr const char* command_of<Partitions> = "partition";
+template <> constexpr const char* command_of<Pieces> = "pieces";
 template <> constexpr const char* command_of<Energies> = "energy";
 template <> constexpr const char* command_of<Soaks> = "check";
 

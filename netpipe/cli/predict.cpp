@@ -13,6 +13,7 @@
 #include "netpipe/cli/job_list.hpp"
 #include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/pieces.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
@@ -177,11 +178,14 @@ bool names_no_job(const Options& options) {
 }
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (!names_pieces(options)) refuse_options_of_pieces(options);
+  else return predict_pieces(options, trace, options.place("TRACE"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
   if (!names_job && !of_measured)
-    throw Error(ErrorKind::usage,
-                "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, or a trace of "
-                "measured ones with --measured");
+    throw Error(
+        ErrorKind::usage,
+        "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, a trace of measured "
+        "ones with --measured, or --pieces with --piece-bytes");
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
   if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
   const ModelErrors errors = errors_for(options, costs);
@@ -243,17 +247,23 @@ Command predict() {
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "
-      "of streams that it was measured in. Needs no device.",
+      "of streams that it was measured in. Of --pieces, which way of copying them is done first, from a trace of npgpu "
+      "pieces. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict node.h5 --measured design.h5"},
+       "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --jobs jobs.csv",
+       "npgpu predict node.h5 --measured design.h5"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
        {"Streams",
         {Option("order", "breadth-first", "One of these."), Option("pool", "pooled", "One of these."),
          Option("max-streams", "64"), "max-memory"}},
+       {"Pieces (npgpu pieces)",
+        {Option("pieces", {}, "One number."), Option("piece-bytes", {}, "One size."),
+         Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
+         Option("other-layout", {}, "Default: all.")}},
        {"Measured jobs", {"measured"}},
        {"Output",
         {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},

@@ -12,6 +12,7 @@ TraceResults::TraceResults(const Trace& of)
       energies(energy_figures(of)),
       rooflines(rooflines_of(of)),
       soaks(soak_devices(of)),
+      pieces(piece_tables(of)),
       messages(staged_messages(of)),
       partitions(partition_studies(of)),
       costs(stream_costs(of)),

@@ -121,6 +121,13 @@ Json points_json(const SoakSeries& series) {
   });
 }
 
+Json points_json(const PieceSeries& series) {
+  return array_of(results(series), [](const PieceResult& r) {
+    return with(result_json(r),
+                {entry("time_us", r.time_us), entry("host_us", r.host_us), entry("rate_per_s", r.rate)});
+  });
+}
+
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results(series), [](const Result<K>& r) {
     return with(result_json(r), {entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
@@ -319,6 +326,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us, destroy_us,
 //                                speed_up } ]
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
+//       for pieces "points": [ { fields of a shape, trials, stop, disturbed, time_us, host_us, rate_per_s } ]
 //       for energies "points": [ { fields of a load, trials, stop, disturbed, power_w, read_power_w (by readings of the
 //                                  instantaneous power), rate_per_s, clock_mhz, temperature_c } ]
 //       for soaks  "points": [ { fields of a slice, trials, stop, disturbed, busy_us, rate_per_s } ]
@@ -337,6 +345,9 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       the work), mismatches, "course": { elapsed_s, rate_per_s, clock_mhz, temperature_c, power_w: a number a slice }
 //       } ], "throttles": [ { reason, at_s, last_s, slices } ], "wrong_words": [ { address,
 //       pattern, expected, found, bits, again } ], errors } ],
+//     "piece_tables": [ { title, device, device_name, simulated, direction, layout, other_layout, async, target, error,
+//       "rows": [ { pieces, piece_bytes, "ways": [ { way, time_us, host_us, over_fastest (share, with its interval),
+//       as_fast (as the first, the fastest) } ], unusable, disturbed, unsteady } ] } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],
@@ -369,6 +380,7 @@ void report_json(std::ostream& out, const TraceResults& of) {
   json["energy_figures"] = array_of(of.energies, energy_json);
   json["rooflines"] = array_of(of.rooflines, [](const Roofline& device) { return json_of(RooflineReport{device}); });
   json["soak_figures"] = array_of(of.soaks, [](const SoakDevice& d) { return soak_json(d, SoakDetail::slices); });
+  json["piece_tables"] = array_of(of.pieces, piece_table_json);
   json["derived"] = devices_json(of.derived);
   json["matrix"] = matrix_json(of.matrix, of.verdict);
   json["partition_studies"] = studies_json(of.partitions);

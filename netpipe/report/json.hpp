@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "npgpu/messages.hpp"
+#include "npgpu/piece_advice.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/soak_figures.hpp"
 
@@ -20,6 +21,7 @@ Json json_of(const Estimate&);
 Json json_of(const HealthFinding&);
 enum class SoakDetail { loads, slices };
 Json soak_json(const SoakDevice&, SoakDetail = SoakDetail::loads);
+Json piece_table_json(const PieceTable&);
 Json json_of(const std::vector<Lane>&);
 Json studies_json(std::span<const PartitionStudy>);
 Json json_of(const RooflineReport&);

@@ -77,6 +77,7 @@ std::string_view counted_in(const SoakCase& c, const SoakResult&) {
   if (c.load == SoakLoad::together) return "operations of tensor cores, beside other loads";
   return counts_operations(c.load) ? "operations" : "bytes";
 }
+std::string_view counted_in(const PieceCase&, const PieceResult&) { return "time of a copy of all pieces"; }
 std::string_view counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 
 std::vector<NamedFigure> named_figures(const Trace& trace) {

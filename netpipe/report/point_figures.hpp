@@ -24,6 +24,7 @@ std::string_view counted_in(const CallCase&, const CallResult&);
 std::string_view counted_in(const PartitionCase&, const PartitionResult&);
 std::string_view counted_in(const EnergyCase&, const EnergyResult&);
 std::string_view counted_in(const SoakCase&, const SoakResult&);
+std::string_view counted_in(const PieceCase&, const PieceResult&);
 
 // A point by a name of its own, as other tools want it.
 struct NamedFigure {

@@ -6,7 +6,7 @@ COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "
           "bytes", "blocks", "threads", "ilp", "access_bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels",
           "registers", "shared_bytes", "intensity", "cluster",
           "bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "nodes", "size", "sub_system",
-          "duty_percent", "window_ms", "length_ms"}
+          "duty_percent", "window_ms", "length_ms", "pieces", "piece_bytes"}
 MEASURES = {"value", "low", "high", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "sm_clock_mhz",
             "memory_clock_mhz", "power_w", "temperature_c", "number", "reference"}
 
@@ -53,10 +53,15 @@ OF_KIND = {
         "run_uuid host date kind series case_name device load target device_uuid device_name simulated number length_ms "
         "lane value low high unit counts time_us time_low_us time_high_us min_us max_us visits visits_counted trials "
         "sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by unusable").split(),
+    "pieces": (
+        "run_uuid host date kind series case_name device direction layout other_layout async target device_uuid device_name "
+        "simulated pieces piece_bytes way lane value low high unit counts time_us time_low_us time_high_us min_us max_us "
+        "visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by "
+        "unusable").split(),
 }
 
 # Where the name does not say it; `value`, `low` and `high` have theirs in the column `unit`.
-UNITS = {"bytes": "B", "bytes_in": "B", "bytes_out": "B", "access_bytes": "B", "kernel_bytes": "B", "offset_bytes": "B",
+UNITS = {"bytes": "B", "bytes_in": "B", "bytes_out": "B", "access_bytes": "B", "kernel_bytes": "B", "offset_bytes": "B", "piece_bytes": "B",
          "intensity": "1/KiB",
          "source_offset_bytes": "B", "target_offset_bytes": "B", "date": "UTC"}
 SUFFIXES = {"_us": "us", "_ms": "ms", "_percent": "%", "_mhz": "MHz", "_w": "W", "_c": "degC"}

@@ -43,7 +43,8 @@ OTHERS = {"pip", "xargs", "docker", "apptainer", "spack", "eb", "rattler-build",
 # What measures: its plan is made (--dry-run), on a simulated device, and nothing is measured, which others of these tests
 # do. The kept trace stands for what it would have left.
 LONG = {"characterize": "h200_rounds.h5", "matrix": "h200x2_matrix.h5", "streams": "h200_streams.h5", "calls": "h200_run_c.h5",
-        "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h200_rounds.h5", "check": "h200_check.h5", "energy": "h200_energy.h5"}
+        "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h200_rounds.h5", "check": "h200_check.h5", "energy": "h200_energy.h5",
+        "pieces": "h200_pieces.h5"}
 MEASURING = set(LONG)
 VERDICTS = {"check": {0, 3, 4, 6, 8, 77}, "compare": {0, 3, 4, 5, 6, 7, 8}, "fleet": {0, 3, 4, 8, 77}, "matrix": {0, 3, 4, 6, 8}, "energy": {0, 77}}
 # What an example leaves to the reader, or to its surroundings: the options before it were taken.
@@ -107,7 +108,8 @@ class Sandbox:
                 self.run_npgpu(["merge", name, *(os.path.join(TRACES, run) for run in ("h200_run_a.h5", "h200_run_b.h5",
                                 "h200_run_c.h5", "h200_run_d.h5", "h200_run_e.h5"))])
             elif name.endswith(".h5"):
-                shutil.copy(os.path.join(TRACES, "h200_partition.h5" if "partition" in name else kept), self.path(name))
+                own = [f"h200_{kind}.h5" for kind in ("partition", "pieces") if kind in name]
+                shutil.copy(os.path.join(TRACES, own[0] if own else kept), self.path(name))
 
     def environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("NPGPU_") or k == "NPGPU_WAIT_QUIET"}

@@ -80,5 +80,6 @@ std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
 }
 
 std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t) { return {}; }
+std::vector<FigureChoice> figures_of(const PieceCase&, std::uint32_t) { return {}; }
 
 }  // namespace npgpu::model

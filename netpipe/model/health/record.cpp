@@ -84,6 +84,7 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
   for (const auto& series : trace.of<Partitions>())
     record_of(device_of(series.question), series).partitions.push_back(&series);
   for (const auto& series : trace.of<Soaks>()) record_of(device_of(series.question), series).soaks.push_back(&series);
+  for (const auto& series : trace.of<Pieces>()) record_of(device_of(series.question), series).pieces.push_back(&series);
   for_each_kind([&]<class K>() {
     for (const auto& series : trace.of<K>()) {
       const std::string& whose = series.failed_device.empty() ? device_of(series.question) : series.failed_device;

@@ -24,6 +24,7 @@ struct DeviceRecord {
   std::vector<const CallSeries*> calls;
   std::vector<const PartitionSeries*> partitions;
   std::vector<const SoakSeries*> soaks{};
+  std::vector<const PieceSeries*> pieces{};
 
   bool is_host() const { return id == "host"; }
   // NaN or empty where the trace does not say.

@@ -114,6 +114,7 @@ void judge_runs(Findings& findings) {
   count_points<Calls>(of.calls, counts);
   count_points<Partitions>(of.partitions, counts);
   count_points<Soaks>(of.soaks, counts);
+  count_points<Pieces>(of.pieces, counts);
 
   if (counts.compared == 0) {
     findings.skip("results", "results: none was compared");

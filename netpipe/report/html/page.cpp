@@ -118,6 +118,11 @@ void add_device(Document& doc, const TraceResults& of, const DeviceOverview& dev
       doc.heading("Soak");
       doc.add(Document::Rows{soak_table(soaked), {}, "Soak of " + device.id});
     }
+  for (const PieceTable& copied : of.pieces)
+    if (copied.question.device == device.id && !copied.rows.empty()) {
+      doc.heading("Copies of many pieces");
+      doc.add(Document::Rows{piece_table(copied), {}, title(copied.question) + ": fastest, by 95 % intervals"});
+    }
   part("CALLS", "Calls of the runtime", "");
   part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));
   part("", "Clock, power and temperature", html::strip_charts(device, prefix));

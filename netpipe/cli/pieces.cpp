@@ -1,0 +1,183 @@
+// npgpu pieces: which way of copying many pieces is done first; and what npgpu predict says of others.
+#include "netpipe/cli/pieces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/plan_text.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "netpipe/cli/transfer_sizes.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/piece_advice.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+constexpr std::uint64_t most_piece_bytes = 16 * GiB;
+
+std::vector<PieceWay> ways_of(const Options& options) {
+  if (const auto words = options.maybe("way")) return parse_names<PieceWay>("way", *words);
+  std::vector<PieceWay> all;
+  for (std::size_t i = 0; i < names_of<PieceWay>.size(); ++i) all.push_back(static_cast<PieceWay>(i));
+  return all;
+}
+
+// The usual ones, as far as the options say nothing else.
+std::vector<PieceShape> shapes_of(const Options& options) {
+  const auto usual = usual_pieces();
+  std::vector<std::uint32_t> pieces;
+  std::vector<std::uint64_t> sizes;
+  for (const PieceShape& shape : usual) {
+    pieces.push_back(shape.pieces);
+    sizes.push_back(shape.piece_bytes);
+  }
+  if (const auto text = options.maybe("pieces")) {
+    pieces.clear();
+    for (const std::uint64_t n : parse_counts("pieces", *text, 1, most_pieces))
+      pieces.push_back(static_cast<std::uint32_t>(n));
+  }
+  if (const auto text = options.maybe("piece-bytes")) sizes = parse_sizes("piece-bytes", *text);
+  for (const std::uint64_t bytes : sizes)
+    if (bytes == 0 || bytes > most_piece_bytes)
+      throw Error(ErrorKind::usage, "--piece-bytes: a piece has 1 byte to 16 GiB");
+  for (auto* each : {&pieces}) {
+    std::ranges::sort(*each);
+    each->erase(std::unique(each->begin(), each->end()), each->end());
+  }
+  std::ranges::sort(sizes);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  auto all = piece_shapes(pieces, sizes, ways_of(options));
+  if (options.has("pieces") && options.has("piece-bytes")) return all;
+  std::uint64_t most = 0;
+  for (const PieceShape& shape : usual) most = std::max(most, shape.bytes());
+  std::erase_if(all, [most](const PieceShape& shape) { return shape.bytes() > most; });
+  return all;
+}
+
+// Where copies between two devices go: --to, else all others of the node.
+std::vector<std::string> other_devices(const Options& options, const std::string& source) {
+  if (const auto named = options.maybe("to")) return split_words("to", *named);
+  std::vector<std::string> all = devices::node(source);
+  std::erase(all, source);
+  if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);
+  return all;
+}
+
+std::vector<PieceCase> cases_on(const Options& options, const std::string& device) {
+  std::vector<Direction> directions{Direction::h2d, Direction::d2h};
+  if (const auto words = options.maybe("direction")) directions = parse_names<Direction>("direction", *words);
+  std::vector<PieceCase> all;
+  for (const Direction direction : directions)
+    for (const PieceLayout layout : names_or(options, "layout", PieceLayout::scattered))
+      for (const PieceLayout other : names_or(options, "other-layout", PieceLayout::contiguous)) {
+        const PieceCase c{device, direction, layout, other, options.on("async"), {}};
+        if (direction != Direction::peer) {
+          all.push_back(c);
+          continue;
+        }
+        for (const std::string& target : other_devices(options, device)) {
+          all.push_back(c);
+          all.back().target = target;
+        }
+      }
+  return all;
+}
+
+bool has_a_pitch(const PieceCase& c) {
+  return c.layout != PieceLayout::scattered && c.other_layout != PieceLayout::scattered;
+}
+
+Plan pieces_plan(const Options& options) {
+  const std::vector<PieceShape> shapes = shapes_of(options);
+  Plan plan;
+  for (const std::string& id : gpu_ids(options, "pieces")) {
+    const DeviceInfo device = devices::find(id);
+    std::vector<Step<Pieces>> steps;
+    for (const PieceCase& c : cases_on(options, id))
+      for (const PieceShape& shape : shapes) {
+        const bool needs_pitch = shape.way == PieceWay::copy_2d || shape.way == PieceWay::copy_3d;
+        if (needs_pitch && !has_a_pitch(c) && !options.has("way")) continue;
+        steps.push_back({c, shape});
+      }
+    const auto some = reaching(backends<Pieces>(), devices::kind_of(id));
+    if (some.empty())
+      throw Error(ErrorKind::usage, "--device: '" + id + "' has no pieces to copy: name a GPU, or sim:NAME");
+    for (const Backend<Pieces>* backend : some) add<Pieces>(plan, *backend, device, steps);
+  }
+  return plan;
+}
+
+template <class E> bool is_named(const Options& options, const std::string& option, E value) {
+  const auto words = options.maybe(option);
+  return !words || std::ranges::count(parse_names<E>(option, *words), value) > 0;
+}
+
+}  // namespace
+
+bool names_pieces(const Options& options) { return options.has("pieces") || options.has("piece-bytes"); }
+
+void refuse_options_of_pieces(const Options& options) {
+  (void)is_named(options, "direction", Direction::h2d);  // what is no word is told first
+  for (const char* option : {"layout", "other-layout"}) (void)is_named(options, option, PieceLayout::contiguous);
+  for (const char* option : {"direction", "layout", "other-layout"})
+    if (options.has(option))
+      throw Error(ErrorKind::usage, fmt::format("--{}: it is of pieces: give --pieces and --piece-bytes too", option));
+}
+
+int predict_pieces(const Options& options, const Trace& trace, const std::string& path) {
+  if (!options.has("pieces") || !options.has("piece-bytes"))
+    throw Error(ErrorKind::usage, "--pieces and --piece-bytes belong together: how many pieces, and how large each is");
+  const auto pieces = static_cast<std::uint32_t>(parse_count("pieces", options.text("pieces"), 1, most_pieces));
+  const std::uint64_t bytes = parse_size("piece-bytes", options.text("piece-bytes"), 1);
+  if (bytes > most_piece_bytes) throw Error(ErrorKind::usage, "--piece-bytes: a piece has 1 byte to 16 GiB");
+  std::vector<PieceTable> tables = piece_tables(trace);
+  if (tables.empty())
+    throw Error(ErrorKind::usage,
+                path + " holds no copies of pieces: npgpu pieces --append --output " + path + " measures them");
+  std::erase_if(tables, [&](const PieceTable& table) {
+    const PieceCase& c = table.question;
+    const auto device = options.maybe("device");
+    return table.rows.empty() || (device && *device != c.device) || !is_named(options, "direction", c.direction) ||
+           !is_named(options, "layout", c.layout) || !is_named(options, "other-layout", c.other_layout);
+  });
+  if (tables.empty())
+    throw Error(ErrorKind::usage,
+                path + " holds no pieces that were copied like this: npgpu report " + path + " shows those it has");
+  std::vector<PieceForecast> all;
+  for (const PieceTable& table : tables) all.push_back({&table, advise_pieces(table, pieces, bytes)});
+  if (options.on("json")) piece_advice_json(std::cout, all);
+  else piece_advice_text(std::cout, all, terminal_style());
+  return exit_code::done;
+}
+
+Command pieces() {
+  return {"pieces",
+          "measure copies of many pieces: loop, 2D, batch, graph or kernel",
+          "Measures copies of many pieces, as of the blocks of a cache or the faces of a grid, in each way that a "
+          "program can issue them, and says which is done first from which number and size on. npgpu predict --pieces "
+          "then advises for other numbers and sizes. All bytes are compared, also those between the pieces.",
+          {},
+          {"npgpu pieces", "npgpu pieces --pieces 1..64 --piece-bytes 4KiB,64KiB --direction d2h --output pieces.h5",
+           "npgpu pieces --layout strided,contiguous --direction d2d --async",
+           "npgpu pieces --device sim:h200 --pieces 1,100 --piece-bytes 8KiB"},
+          with_measure_options(
+              {{"What is measured (lists: a,b,c)",
+                {Option("device", {}, "A list. Default: the first GPU."),
+                 Option("pieces", {}, "Default: 1,8,64,512,4096; up to 64 MiB together."),
+                 Option("piece-bytes", {}, "Default: 256 to 1MiB, each four times the one before."),
+                 Option("way", {}, "Default: all that can do it."), Option("direction", {}, "Default: h2d,d2h."),
+                 Option("to", {}, "A list. Default: all others of the node."),
+                 Option("layout", {}, "Default: scattered."), Option("other-layout", {}, "Default: contiguous."),
+                 Option("async", {},
+                        "Of pieces all forms are; this leaves out the wait after each copy of all pieces.")}}}),
+          [](const Options& options) { return measure(options, pieces_plan); }};
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,156 @@
+// Which way is done first for any number of pieces of any size, from what was measured of others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "netpipe/model/medians.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/piece_advice.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// Straight lines go on beyond what was measured; so far beyond, nobody knows.
+constexpr double farthest = 16;
+
+// The times of one way: by number of pieces, then by size.
+using Line = std::map<double, Estimate>;
+using Grid = std::map<double, Line>;
+
+// A straight line through the two points about x, or the last two where x is beyond them; one point, where x is there
+// or before it. Half widths add up.
+std::optional<Estimate> along(const Line& line, double x) {
+  if (line.empty()) return std::nullopt;
+  auto right = line.lower_bound(x);
+  if (right != line.end() && (right == line.begin() || right->first == x)) return right->second;
+  if (line.size() < 2) return std::nullopt;
+  if (right == line.end()) --right;
+  const auto left = std::prev(right);
+  const double share = (x - left->first) / (right->first - left->first);
+  const Estimate &a = left->second, &b = right->second;
+  Estimate e{(1 - share) * a.value + share * b.value, not_measured, not_measured, "us", "straight lines"};
+  const double half = std::abs(1 - share) * a.value * half_width(a) + std::abs(share) * b.value * half_width(b);
+  e.low = e.value - half;
+  e.high = e.value + half;
+  return e.value > 0 ? std::optional(e) : std::nullopt;
+}
+
+bool holds(const Line& line, double bytes) { return bytes <= line.rbegin()->first; }
+
+// Only numbers of pieces of which sizes as large as this were measured, where there are any: a line may turn behind its
+// last point.
+std::optional<Estimate> at(const Grid& grid, double pieces, double bytes) {
+  const bool any = std::ranges::any_of(grid, [&](const auto& line) { return holds(line.second, bytes); });
+  Line across;
+  for (const auto& [n, line] : grid)
+    if (!any || holds(line, bytes))
+      if (const auto e = along(line, bytes)) across.emplace(n, *e);
+  return along(across, pieces);
+}
+
+Grid grid_of(const PieceTable& table, PieceWay way) {
+  Grid grid;
+  for (const PieceRow& row : table.rows)
+    if (const WayTime* time = row.of(way))
+      grid[row.pieces].emplace(static_cast<double>(row.piece_bytes), time->time_us);
+  return grid;
+}
+
+// Relative errors where one measured size of one number, or all sizes of one number, are left out; each inner one.
+std::vector<double> left_out(const Grid& grid) {
+  std::vector<double> all;
+  const auto miss = [&](const Grid& without, double pieces, double bytes, const Estimate& measured) {
+    if (const auto e = at(without, pieces, bytes)) all.push_back(std::abs(e->value / measured.value - 1));
+  };
+  for (auto line = grid.begin(); line != grid.end(); ++line) {
+    const bool inner = line != grid.begin() && std::next(line) != grid.end();
+    for (auto point = line->second.begin(); point != line->second.end(); ++point) {
+      if (inner) {
+        Grid without = grid;
+        without.erase(line->first);
+        miss(without, line->first, point->first, point->second);
+      }
+      if (point == line->second.begin() || std::next(point) == line->second.end()) continue;
+      Grid without{{line->first, line->second}};
+      without.begin()->second.erase(point->first);
+      miss(without, line->first, point->first, point->second);
+    }
+  }
+  return all;
+}
+
+// Lines between measured points are half as long as those of left_out(), and miss by half as much or less.
+double error_of(const Grid& grid) {
+  std::vector<double> all = left_out(grid);
+  if (all.empty()) return 0;
+  std::ranges::sort(all);
+  return all[all.size() * 9 / 10] / 2;
+}
+
+Estimate widened(Estimate e, double share) {
+  const double half = in_quadrature(e.value - e.low, share * e.value);
+  if (!std::isfinite(half)) return e;
+  e.low = std::max(0.0, e.value - half);
+  e.high = e.value + half;
+  e.method = fmt::format(
+      "straight lines between measured times, with half of what they miss left-out times by ({:.1f} %)", 100 * share);
+  return e;
+}
+
+Estimate over_of(const Estimate& one, const Estimate& fastest) {
+  const double ratio = one.value / fastest.value, share = in_quadrature(half_width(one), half_width(fastest));
+  return {ratio - 1, ratio * (1 - share) - 1, ratio * (1 + share) - 1, "1", "of both times"};
+}
+
+void refuse_far_beyond(const PieceTable& table, const PieceAdvice& of) {
+  std::uint32_t pieces = 0;
+  std::uint64_t piece_bytes = 0, bytes = 0;
+  for (const PieceRow& row : table.rows) {
+    pieces = std::max(pieces, row.pieces);
+    piece_bytes = std::max(piece_bytes, row.piece_bytes);
+    bytes = std::max(bytes, row.bytes());
+  }
+  const double all = static_cast<double>(of.pieces) * static_cast<double>(of.piece_bytes);
+  if (of.pieces > farthest * pieces ||
+      static_cast<double>(of.piece_bytes) > farthest * static_cast<double>(piece_bytes) ||
+      all > farthest * static_cast<double>(bytes))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--pieces {} of --piece-bytes {} is too far beyond what was measured on {}: up to {} pieces "
+                    "of up to {}, {} together. Measure it: npgpu pieces --pieces {} --piece-bytes {}",
+                    of.pieces, of.piece_bytes, table.question.device, pieces, size_text(piece_bytes), size_text(bytes),
+                    of.pieces, of.piece_bytes));
+}
+
+}  // namespace
+
+PieceAdvice advise_pieces(const PieceTable& table, std::uint32_t pieces, std::uint64_t piece_bytes) {
+  PieceAdvice of{pieces, piece_bytes, {}, {}};
+  refuse_far_beyond(table, of);
+  const auto n = static_cast<double>(pieces), bytes = static_cast<double>(piece_bytes);
+  bool is_small = true;
+  for (const PieceWay way : table.ways()) {
+    const Grid grid = grid_of(table, way);
+    const auto e = at(grid, n, bytes);
+    if (!e) {
+      of.notes.push_back(fmt::format("{}: too few points were measured", name(way)));
+      continue;
+    }
+    for (const auto& [measured, line] : grid) is_small = is_small && bytes < line.begin()->first;
+    of.ways.push_back({.way = way, .time_us = widened(*e, error_of(grid)), .host_us = {}, .over_fastest = {}});
+  }
+  if (is_small && !of.ways.empty())
+    of.notes.push_back("no piece as small as this was measured: it is taken to last as long as the smallest one");
+  std::ranges::stable_sort(of.ways, {}, [](const WayTime& way) { return way.time_us.value; });
+  for (WayTime& way : of.ways) {
+    way.over_fastest = over_of(way.time_us, of.ways.front().time_us);
+    way.is_as_fast = !(way.over_fastest.low > 0);
+  }
+  return of;
+}
+
+}  // namespace npgpu

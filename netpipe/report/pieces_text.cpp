@@ -1,0 +1,205 @@
+// Copies of pieces: a row for each number and size, a column for each way, and which way is done first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/series_text.hpp"
+#include "npgpu/piece_advice.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// "kernel", or of ways that cannot be told apart "batch/kernel"; if those are all, "cannot tell".
+std::string fastest_text(const std::vector<WayTime>& ways) {
+  std::vector<PieceWay> first;
+  for (const WayTime& way : ways)
+    if (way.is_as_fast) first.push_back(way.way);
+  if (first.size() > 1 && first.size() == ways.size()) return "cannot tell";
+  std::ranges::sort(first);
+  std::string text;
+  for (const PieceWay way : first) text += (text.empty() ? "" : "/") + std::string(name(way));
+  return text;
+}
+
+// How many times as long another way takes: "1.23 (1.20..1.26)".
+std::string times_text(const Estimate& over) {
+  const auto times = [](double share) { return digits_text(1 + share, 3); };
+  if (!std::isfinite(over.value)) return "-";
+  return times(over.value) +
+         (std::isfinite(over.low) ? fmt::format(" ({}..{})", times(over.low), times(over.high)) : "");
+}
+std::string next_text(const PieceRow& row) {
+  for (const WayTime& way : row.ways)
+    if (!way.is_as_fast) return times_text(way.over_fastest);
+  return "-";
+}
+
+// "batch to 4 KiB; kernel from 16 KiB", of the rows with one number of pieces.
+std::string ranges_text(const std::vector<const PieceRow*>& rows) {
+  std::string text;
+  for (std::size_t begin = 0; begin < rows.size();) {
+    const std::string first = fastest_text(rows[begin]->ways);
+    std::size_t end = begin;
+    while (end + 1 < rows.size() && fastest_text(rows[end + 1]->ways) == first) ++end;
+    const bool is_all = begin == 0 && end + 1 == rows.size();
+    std::string where;
+    if (is_all) where = rows.size() > 1 ? " at every size" : " at " + size_text(rows[begin]->piece_bytes);
+    else if (begin == 0) where = " to " + size_text(rows[end]->piece_bytes);
+    else if (end + 1 == rows.size()) where = " from " + size_text(rows[begin]->piece_bytes);
+    else if (begin == end) where = " at " + size_text(rows[begin]->piece_bytes);
+    else where = " from " + size_text(rows[begin]->piece_bytes) + " to " + size_text(rows[end]->piece_bytes);
+    text += (text.empty() ? "" : "; ") + first + where;
+    begin = end + 1;
+  }
+  return text;
+}
+
+void fastest_by_number(Document& doc, const PieceTable& table) {
+  doc.note("fastest by number of pieces, and by the size of a piece:");
+  for (std::size_t i = 0; i < table.rows.size();) {
+    const std::uint32_t pieces = table.rows[i].pieces;
+    std::vector<const PieceRow*> rows;
+    for (; i < table.rows.size() && table.rows[i].pieces == pieces; ++i)
+      if (!table.rows[i].ways.empty()) rows.push_back(&table.rows[i]);
+    if (!rows.empty()) doc.labelled(std::to_string(pieces), ranges_text(rows));
+  }
+}
+
+std::string layouts_text(const PieceCase& c) {
+  const std::string device(name(c.layout)), other(name(c.other_layout));
+  if (c.direction == Direction::h2d) return other + " on the host to " + device + " on the device";
+  if (c.direction == Direction::d2h) return device + " on the device to " + other + " on the host";
+  return device + " to " + other + (c.target.empty() ? " within the device" : " on " + c.target);
+}
+
+std::string unusable_text(const PieceRow& row) {
+  std::string text;
+  for (const std::string& why : row.unusable) text += (text.empty() ? "" : "; ") + why;
+  return fmt::format("{} x {}: {}", row.pieces, size_text(row.piece_bytes), text);
+}
+
+}  // namespace
+
+Table piece_table(const PieceTable& table) {
+  std::vector<Column> columns{right("pieces"), right("of")};
+  const auto ways = table.ways();
+  for (const PieceWay way : ways) columns.push_back(decimal(std::string(name(way)) + " us"));
+  columns.insert(columns.end(), {decimal("GB/s", 2), left("fastest"), left("next takes times", 1), left("")});
+  Table all(std::move(columns));
+  for (const PieceRow& row : table.rows) {
+    std::vector<std::string> cells{std::to_string(row.pieces), size_text(row.piece_bytes)};
+    for (const PieceWay way : ways) {
+      const WayTime* time = row.of(way);
+      cells.push_back(time ? digits_text(time->time_us.value, 3) : "-");
+    }
+    const double us = row.ways.empty() ? not_measured : row.ways.front().time_us.value;
+    cells.insert(cells.end(),
+                 {digits_text(static_cast<double>(row.bytes()) / us * 1e-3, 3), fastest_text(row.ways), next_text(row),
+                  std::string(row.unusable.empty() ? "" : "!") + (row.unsteady ? "*" : "") + (row.causes ? "d" : "")});
+    all.row(std::move(cells));
+  }
+  return all;
+}
+
+namespace {
+
+void table_text(Document& doc, const PieceTable& table) {
+  doc.gap();
+  doc.title(fmt::format("pieces {}: {}", device_text(table.question.device, table.device_name),
+                        name(table.question.direction)),
+            table.simulated);
+  doc.labelled("pieces", layouts_text(table.question));
+  doc.labelled("times",
+               table.question.async
+                   ? "of one copy of all pieces; copies follow each other, and the end of the last is waited for"
+                   : "of one copy of all pieces, from the first call until the host knows that it is done");
+  if (!table.error.empty()) doc.labelled(table.rows.empty() ? "NOT RUN" : "STOPPED", table.error, true);
+  if (table.rows.empty()) return;
+  doc.gap();
+  doc.table(piece_table(table));
+  doc.note(
+      "fastest: the ways that cannot be told apart round by round, by 95 % intervals; next takes times: of the first "
+      "that can, over the fastest; GB/s: each byte counted once");
+  if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.unsteady; }))
+    doc.note("* the interval of a time is wide");
+  if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.causes != 0; }))
+    doc.note("d others disturbed a time of this row", true);
+  for (const PieceRow& row : table.rows)
+    if (!row.unusable.empty()) doc.note("! " + unusable_text(row), true);
+  doc.left_out();
+  doc.gap();
+  fastest_by_number(doc, table);
+}
+
+Json way_json(const WayTime& way) {
+  return Json({entry("way", way.way), entry("time_us", way.time_us), entry("host_us", way.host_us),
+               entry("over_fastest", way.over_fastest), entry("as_fast", way.is_as_fast)});
+}
+
+Json question_json(const PieceTable& table) {
+  return Json({entry("title", title(table.question)), entry("device", table.question.device),
+               entry("device_name", table.device_name), entry("simulated", table.simulated),
+               entry("direction", table.question.direction), entry("layout", table.question.layout),
+               entry("other_layout", table.question.other_layout), entry("async", table.question.async),
+               entry("target", or_null(table.question.target))});
+}
+
+}  // namespace
+
+void all_text(Document& doc, const std::vector<PieceSeries>&, const std::vector<PieceTable>& tables) {
+  for (const PieceTable& table : tables) table_text(doc, table);
+}
+
+Json piece_table_json(const PieceTable& table) {
+  Json one = question_json(table);
+  one["error"] = or_null(table.error);
+  one["rows"] = array_of(table.rows, [](const PieceRow& row) {
+    return Json({entry("pieces", row.pieces), entry("piece_bytes", row.piece_bytes),
+                 entry("ways", array_of(row.ways, way_json)), entry("unusable", row.unusable),
+                 entry("disturbed", row.causes != 0), entry("unsteady", row.unsteady)});
+  });
+  return one;
+}
+
+void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all, const TextStyle& style) {
+  Document doc;
+  for (const auto& [table, advice] : all) {
+    if (!doc.blocks.empty()) doc.gap();
+    doc.title(fmt::format("pieces {}: {}, {} x {}", device_text(table->question.device, table->device_name),
+                          name(table->question.direction), advice.pieces, size_text(advice.piece_bytes)),
+              table->simulated);
+    doc.labelled("pieces", layouts_text(table->question));
+    if (!advice.ways.empty()) doc.labelled("fastest", fastest_text(advice.ways));
+    Table ways({left("way"), decimal("time us"), right("95 % interval"), decimal("GB/s", 1), left("times as long")});
+    const double bytes = static_cast<double>(advice.pieces) * static_cast<double>(advice.piece_bytes);
+    for (const WayTime& way : advice.ways)
+      ways.row({"  " + std::string(name(way.way)), digits_text(way.time_us.value), interval_text(way.time_us),
+                digits_text(bytes / way.time_us.value * 1e-3),
+                &way == &advice.ways.front() ? std::string("-") : times_text(way.over_fastest)});
+    doc.gap();
+    if (!advice.ways.empty()) doc.table(std::move(ways));
+    for (const std::string& note : advice.notes) doc.note(note);
+  }
+  doc.note(
+      "from times measured of other numbers and sizes, by straight lines between them; intervals hold what such "
+      "lines miss");
+  out << to_text(doc, style);
+}
+
+void piece_advice_json(std::ostream& out, const std::vector<PieceForecast>& all) {
+  Json json({entry("document", "npgpu-piece-advice"), entry("version", 1)});
+  json["advice"] = array_of(all, [](const PieceForecast& of) {
+    Json one = question_json(*of.table);
+    one["pieces"] = of.advice.pieces;
+    one["piece_bytes"] = of.advice.piece_bytes;
+    one["ways"] = array_of(of.advice.ways, way_json);
+    one["notes"] = of.advice.notes;
+    return one;
+  });
+  write_json(out, json, 1);
+}
+
+}  // namespace npgpu
