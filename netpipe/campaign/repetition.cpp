@@ -41,6 +41,12 @@ template <>
 const Repetition usual_repetition<Soaks>{
     .is_classic = true, .classic = {.trials = 1, .fixed_repeats = 1}, .adaptive = {}, .rounds = 1};
 
+// Each round has communicators of its own, which take a second or two.
+constexpr std::uint32_t rounds_of_collectives = 4;
+template <>
+const Repetition usual_repetition<Collectives>{
+    .classic = {.target = Seconds{0.05}}, .adaptive = {.trial = Seconds{0.002}}, .rounds = rounds_of_collectives};
+
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},

@@ -85,7 +85,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"async", {"", "Use the asynchronous form of the API."}},
       {"timing",
        {"LIST",
-        "host: the host's clock, from the first call until all is done. event: device events around the copies. gated: "
+        "host: the host's clock, from the first call until all is done. event: device events around the operations. "
+        "gated: "
         "device events, and everything is enqueued behind a waiting kernel first, so that the cost of calls is not "
         "included."}},
       {"cache", {"LIST", "warm: all repeats touch the same bytes. cold: they walk through more than the caches hold."}},
@@ -279,6 +280,12 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"FILE",
         "Kernels that Nsight Compute measured, as ncu --csv or ncu --csv --page raw writes them. May be repeated.", 0,
         true}},
+
+      // collectives
+      {"collective",
+       {"LIST",
+        one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
+      {"place", {"LIST", "out: results have buffers of their own. in: they stand where the operands stood."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

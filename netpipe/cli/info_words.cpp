@@ -31,6 +31,7 @@ template <> constexpr const char* command_of<Calls> = "calls";
 template <> constexpr const char* command_of<Partitions> = "partition";
 template <> constexpr const char* command_of<Energies> = "energy";
 template <> constexpr const char* command_of<Soaks> = "check";
+template <> constexpr const char* command_of<Collectives> = "collectives";
 
 std::string text(const Json& object, const char* key) { return object[key].get<std::string>(); }
 

@@ -162,6 +162,8 @@ void report_text(std::ostream& out, const TraceResults& of, const TextStyle& sty
       all_text(doc, all, of.energies);
     } else if constexpr (std::is_same_v<K, Soaks>) {
       all_text(doc, all, of.soaks);
+    } else if constexpr (std::is_same_v<K, Collectives>) {
+      all_text(doc, all, of.collectives);
     } else {
       for (const Series<K>& series : all) {
         doc.gap();

@@ -57,6 +57,9 @@ template <class K> void series_text(Document&, const Series<K>&, bool);  // in s
 void all_text(Document&, const std::vector<CallSeries>&);
 void all_text(Document&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
 void all_text(Document&, const std::vector<SoakSeries>&, const std::vector<SoakDevice>&);
+void all_text(Document&, const std::vector<CollectiveSeries>&, const std::vector<CollectiveStudy>&);
+// A row for each size of one operation.
+Table collective_table(const CollectiveFigure&, const std::vector<std::string>& gpus);
 // A row for each load of one device.
 Table soak_table(const SoakDevice&);
 // A row for each kind of work of one device.
