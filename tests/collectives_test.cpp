@@ -171,4 +171,27 @@ TEST_CASE("a title names the GPUs, and renaming them keeps their order") {
         "collectives 8 GPUs sim:node8:0 to sim:node8:7 reduce fp32");
 }
 
+// As NCCL it is opened; what its functions do is of no matter to the loader.
+TEST_CASE("a library in the place of NCCL is found at run time, and what is wrong with it is said in one sentence") {
+  const auto loaded = [](const std::string& path) {
+    setenv("NPGPU_NCCL", path.c_str(), 1);
+    setenv("NCCL_NVLS_ENABLE", "0", 1);
+    const nccl::Library library = nccl::load();
+    unsetenv("NPGPU_NCCL");
+    unsetenv("NCCL_NVLS_ENABLE");
+    return library;
+  };
+  const std::string fake = NPGPU_FAKE_NCCL;
+  const nccl::Library whole = loaded(fake + "whole.so");
+  CHECK(whole.why_not == "");
+  CHECK(whole.version == 22809);
+  CHECK(whole.text == "NCCL 2.28.9 (" + fake + "whole.so), NCCL_NVLS_ENABLE=0");
+  CHECK(loaded(fake + "old.so").why_not.find("is NCCL 2.10.3, and 2.13 or later is needed; install") !=
+        std::string::npos);
+  CHECK(loaded(fake + "partial.so").why_not.find("has no ncclRecv: a NCCL of 2.13 or later has it") !=
+        std::string::npos);
+  CHECK(loaded("/nowhere/libnccl.so.2").why_not ==
+        "NCCL is not there: /nowhere/libnccl.so.2, which NPGPU_NCCL names, cannot be opened");
+}
+
 }  // namespace collectives_test

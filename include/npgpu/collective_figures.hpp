@@ -3,7 +3,9 @@
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");  // of npgpu collectives
-//   for (const npgpu::CollectiveStudy& node : npgpu::collective_studies(trace, npgpu::node_matrix(trace)))
+//   const auto studies = npgpu::collective_studies(trace, npgpu::node_matrix(trace));
+//   std::cout << studies.size() << " sets of GPUs worked together\n";
+//   for (const npgpu::CollectiveStudy& node : studies)
 //     for (const npgpu::CollectiveFigure& one : node.figures)
 //       std::cout << title(one.question) << ": " << one.best.value * 1e-9 << " GB/s of bus bandwidth\n";
 #pragma once

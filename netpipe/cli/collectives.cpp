@@ -67,9 +67,13 @@ Plan collectives_plan(const Options& options) {
   std::vector<std::string> ids;
   for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
   const auto sizes = collective_sizes(options);
+  const auto types = parse_names<DataType>("type", options.text("type"));
+  for (const DataType type : types)
+    if (element_bytes(type) == 0)
+      throw Error(ErrorKind::usage, fmt::format("--type {}: collectives are of fp32, bf16, fp16 and int8", name(type)));
   std::vector<Step<Collectives>> steps;
   for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
-    for (const DataType type : parse_names<DataType>("type", options.text("type")))
+    for (const DataType type : types)
       for (const Place place : parse_names<Place>("place", options.text("place")))
         for (const Timing timing : parse_names<Timing>("timing", options.text("timing"))) {
           CollectiveCase c = collective_on(ids, operation, type);

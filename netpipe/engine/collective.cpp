@@ -69,7 +69,7 @@ std::uint64_t element_bytes(DataType type) {
 namespace {
 
 std::uint64_t least_size(CollectiveOperation operation, DataType type, std::size_t gpus) {
-  return element_bytes(type) * (has_blocks(operation) ? gpus : 1);
+  return std::max<std::uint64_t>(element_bytes(type), 1) * (has_blocks(operation) ? gpus : 1);
 }
 
 }  // namespace

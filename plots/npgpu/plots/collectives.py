@@ -30,7 +30,7 @@ def columns(points, key, factor=1.0):
 def draw(trace, case=None):
     """Bus bandwidth and time of collectives over size."""
     first = loader.first(trace)
-    report = json.loads(loader.report(trace))
+    report = json.loads(loader.report(first))
     series = report.get("collectives", [])
     series = [(one, [p for p in one["points"] if p["time_us"]["value"]]) for one in series]
     series = [(one, points) for one, points in series if points]
