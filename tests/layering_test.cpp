@@ -84,10 +84,10 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate",
-        "trace", "model", "report", "campaign", "energy"}},
+        "trace", "model", "report", "campaign", "energy", "collectives"}},
       {"energy", {"engine", "campaign", "modules", "probes"}},
       {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
-      {"collectives", {"engine", "devices/simulated", "devices/cuda"}},
+      {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},
       {"campaign", {"engine", "devices/host", "ranks", "trace", "model", "report"}},
   };
   const auto all = includes();

@@ -10,8 +10,8 @@
 //   std::vector<npgpu::CollectiveSample> trial;  // a sample for each GPU
 //   runner->run(20, trial);
 //   const double us = npgpu::microseconds(npgpu::Collectives::timed(question, trial)) / 20;
-//   std::cout << title(question) << ": bus bandwidth " << npgpu::bus_factor(question) * npgpu::MiB / us * 1e-3 << "
-//   GB/s\n";
+//   const double bus = npgpu::bus_factor(question) * npgpu::MiB / us * 1e-3;
+//   std::cout << title(question) << ": bus bandwidth " << bus << " GB/s\n";
 #pragma once
 
 #include <algorithm>

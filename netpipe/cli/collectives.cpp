@@ -71,22 +71,25 @@ Plan collectives_plan(const Options& options) {
   for (const DataType type : types)
     if (element_bytes(type) == 0)
       throw Error(ErrorKind::usage, fmt::format("--type {}: collectives are of fp32, bf16, fp16 and int8", name(type)));
-  std::vector<Step<Collectives>> steps;
-  for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
-    for (const DataType type : types)
-      for (const Place place : parse_names<Place>("place", options.text("place")))
-        for (const Timing timing : parse_names<Timing>("timing", options.text("timing"))) {
-          CollectiveCase c = collective_on(ids, operation, type);
-          c.in_place = place == Place::in;
-          c.timing = timing;
-          std::ranges::move(steps_of<Collectives>(c, fitting_sizes(c, sizes)), std::back_inserter(steps));
-        }
   Plan collectives;
-  add<Collectives>(collectives, *some.front(), gpus.front(), steps);
+  for (const auto processes : parse_names<CollectiveProcesses>("processes", options.text("processes"))) {
+    std::vector<Step<Collectives>> steps;  // of a batch: one set of communicators does them
+    for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
+      for (const DataType type : types)
+        for (const Place place : parse_names<Place>("place", options.text("place")))
+          for (const Timing timing : parse_names<Timing>("timing", options.text("timing"))) {
+            CollectiveCase c = collective_on(ids, operation, type);
+            c.in_place = place == Place::in;
+            c.timing = timing;
+            c.processes = processes;
+            std::ranges::move(steps_of<Collectives>(c, fitting_sizes(c, sizes)), std::back_inserter(steps));
+          }
+    add<Collectives>(collectives, *some.front(), gpus.front(), steps);
+  }
   if (collectives.of<Collectives>().empty())
     throw Error(ErrorKind::nothing,
                 collectives.left_out.empty() ? "there is nothing to measure" : collectives.left_out.front());
-  collectives.of<Collectives>().front().more_devices.assign(gpus.begin() + 1, gpus.end());
+  for (auto& batch : collectives.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
   // What the links allow, by copies of kernels, which is what NCCL's are.
   constexpr std::uint64_t simulated_copy = 16 * MiB;  // beside it latencies are small
   const bool simulated = gpus.front().simulated;
@@ -157,14 +160,14 @@ Command collectives() {
       {},
       {"npgpu collectives", "npgpu collectives --collective all-reduce --type bf16,fp32 --output node.h5",
        "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8"},
-      with_measure_options(
-          {{"What is measured (lists: a,b,c)",
-            {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
-             Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
-             Option("type", "fp32", "fp32, bf16, fp16 or int8."), Option("place", "out"), Option("timing", "host")}},
-           {"Sizes, of the larger buffer of a GPU",
-            {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
-             Option("sizes", {}, "Measure these sizes in place of --start and --end.")}}}),
+      with_measure_options({{"What is measured (lists: a,b,c)",
+                             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
+                              Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
+                              Option("type", "fp32", "fp32, bf16, fp16 or int8."), Option("place", "out"),
+                              Option("timing", "host"), Option("processes", "one")}},
+                            {"Sizes, of the larger buffer of a GPU",
+                             {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
+                              Option("sizes", {}, "Measure these sizes in place of --start and --end.")}}}),
       run_collectives};
 }
 

@@ -285,6 +285,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"collective",
        {"LIST",
         one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
+      {"all-reduce", {"SIZE", "Predict the time of an all-reduce of so many bytes on each GPU."}},
+      {"processes", {"LIST", "one: this process calls for all GPUs. each-gpu: a process for each GPU calls for it."}},
       {"place", {"LIST", "out: results have buffers of their own. in: they stand where the operands stood."}},
 
       // the partition method

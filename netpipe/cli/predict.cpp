@@ -13,6 +13,7 @@
 #include "netpipe/cli/job_list.hpp"
 #include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/predict_collective.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
@@ -177,6 +178,7 @@ bool names_no_job(const Options& options) {
 }
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (options.has("all-reduce")) return predict_all_reduce(options, trace);
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
   if (!names_job && !of_measured)
     throw Error(ErrorKind::usage,
@@ -243,7 +245,8 @@ Command predict() {
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "
-      "of streams that it was measured in. Needs no device.",
+      "of streams that it was measured in. --all-reduce predicts the time of an all-reduce of any size from those that "
+      "npgpu collectives measured. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
@@ -255,6 +258,7 @@ Command predict() {
         {Option("order", "breadth-first", "One of these."), Option("pool", "pooled", "One of these."),
          Option("max-streams", "64"), "max-memory"}},
        {"Measured jobs", {"measured"}},
+       {"Several GPUs (npgpu collectives)", {"all-reduce"}},
        {"Output",
         {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
       run_predict};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "netpipe/collectives/nccl_processes.hpp"
 #include "netpipe/collectives/nccl_runner.hpp"
 #include "npgpu/error.hpp"
 
@@ -22,8 +23,6 @@ class CudaNccl final : public Backend<Collectives> {
   std::optional<std::string> refuses(const Step<Collectives>& step) const override {
     if (auto why = why_no_collective(step)) return why;
     if (!library().why_not.empty()) return library().why_not;
-    if (step.question.processes == CollectiveProcesses::each_gpu)
-      return "--processes each-gpu: this program starts no process for each GPU";
     for (const std::string& id : devices_of(step.question))
       if (auto why = cuda::why_not_there(id)) return why;
     return std::nullopt;
@@ -43,6 +42,8 @@ class CudaNccl final : public Backend<Collectives> {
   // NCCL keeps memory and streams on the device that outlive a communicator.
   bool allows_context_reset() const override { return false; }
   std::unique_ptr<Runner<Collectives>> open(std::span<const Step<Collectives>> steps) const override {
+    if (steps.front().question.processes == CollectiveProcesses::each_gpu)
+      return std::make_unique<EachGpuRunner>(steps);
     return std::make_unique<ProcessRunner>(steps);
   }
 };

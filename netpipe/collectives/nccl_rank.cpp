@@ -9,8 +9,6 @@ namespace npgpu::nccl {
 
 namespace {
 
-// A launch of NCCL takes several entries of a stream: its kernel, and events between streams of its own.
-constexpr std::uint64_t fits_behind_gate = 100;
 constexpr Seconds gate_time_out{10};
 constexpr int poison = 0x5a;
 

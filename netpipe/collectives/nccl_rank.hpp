@@ -11,6 +11,10 @@
 
 namespace npgpu::nccl {
 
+// Operations that may wait behind a gate. A launch of NCCL takes several entries of a stream: its kernel, and events
+// between streams of its own.
+constexpr std::uint64_t fits_behind_gate = 100;
+
 class Rank {
  public:
   // Buffers of so many bytes. `binds`: the calling thread is bound near the GPU.
@@ -32,7 +36,6 @@ class Rank {
   void start(bool gated);
   void stop();
   void release();
-  std::uint64_t gate_capacity() const { return gated_.gate_capacity(); }
   // Nothing if its gate timed out. REQUIRES: is_idle().
   std::optional<Seconds> elapsed();
   // Throws Error.
@@ -43,7 +46,6 @@ class Rank {
   // Waits. What is wrong with the result.
   collectives::WrongElements compare();
   std::byte* result() const;  // on the device
-  std::uint64_t result_elements() const { return part_.result; }
 
  private:
   struct Destroy {

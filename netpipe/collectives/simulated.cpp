@@ -8,8 +8,8 @@
 //   all-to-all step(S/n) of all pairs; gather, scatter step(S/n) of the root with all others
 //
 // No way is faster than its cap for copies by kernels. One thread launches an operation on the n GPUs in turn, which
-// takes `launch` each; in a row, launches overlap with operations. Nothing is moved: a GPU's results are wrong where a
-// way that ends at it brings zeros.
+// takes `launch` each, or a process of each GPU its own; in a row, launches overlap with operations. Nothing is moved:
+// a GPU's results are wrong where a way that ends at it brings zeros.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -136,7 +136,8 @@ class SimulatedCollectives final : public Runner<Collectives> {
   bool run(std::uint64_t repeats, std::vector<CollectiveSample>& samples) override {
     const simulated::HostCosts& host = node_->common().host;
     const double n = static_cast<double>(repeats), noise = noise_.trial();
-    const Seconds launch = static_cast<double>(gpus_.size()) * host.launch;
+    const bool one = step_.question.processes == CollectiveProcesses::one;
+    const Seconds launch = (one ? static_cast<double>(gpus_.size()) : 1.0) * host.launch;
     const bool gated = step_.question.timing == Timing::gated;
     const Seconds behind = took_ + (n - 1) * (gated ? took_ : std::max(took_, launch));  // by the device's events
     const Seconds all = gated ? n * launch + behind : launch + behind;

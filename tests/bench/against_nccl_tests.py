@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
-    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end 1GiB] [--collective all-reduce,...]
+    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end BYTES] [--collective all-reduce,...] [--each]
 
-Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row.
+Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row. With --each
+npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread.
 nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing.
 Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
 Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %.
@@ -29,12 +30,12 @@ def sizes_to(end):
     return [*sizes, end]
 
 
-def of_npgpu(npgpu, operations, sizes, gpus, folder):
+def of_npgpu(npgpu, operations, sizes, gpus, folder, each):
     """us by operation and size."""
     trace = os.path.join(folder, "ours.h5")
     devices = ",".join(f"cuda:{i}" for i in range(gpus))
     done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
-                           ",".join(map(str, sizes)), "--rounds", "1", "--output", trace, "--force", "--json", "--progress", "none"],
+                           ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--rounds", "1", "--output", trace, "--force", "--json", "--progress", "none"],
                           capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")
@@ -45,14 +46,14 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder):
     return times
 
 
-def of_nccl_tests(folder, operation, sizes, gpus):
+def of_nccl_tests(folder, operation, sizes, gpus, each):
     """us by size: out of place."""
     times = {}
     small, large = [s for s in sizes if s < SMALL], [s for s in sizes if s >= SMALL]
     for some, iterations in ((small, 400), (large, 20)):
         if not some:
             continue
-        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-g", str(gpus), "-b", str(some[0]), "-e", str(some[-1]),
+        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g", str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]),
                                "-f", str(FACTOR), "-n", str(iterations), "-w", "20", "-c", "0"], capture_output=True, text=True)
         for line in done.stdout.splitlines():
             words = line.split()
@@ -71,6 +72,7 @@ def main():
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--end", type=int, default=1 << 30)
     parser.add_argument("--collective", default=",".join(PROGRAMS))
+    parser.add_argument("--each", action="store_true")
     arguments = parser.parse_args()
     operations = [o for o in arguments.collective.split(",")
                   if os.path.exists(os.path.join(arguments.nccl_tests, PROGRAMS[o]))]
@@ -80,10 +82,10 @@ def main():
     ours, theirs = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(arguments.rounds):
-            for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder).items():
+            for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
                 ours.setdefault(key, []).append(us)
             for operation in operations:
-                for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus).items():
+                for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
                     theirs.setdefault((operation, size), []).append(us)
     print(f"{'operation':16}{'bytes':>12}{'npgpu us':>12}{'nccl-tests':>12}{'ratio':>8}  of each round")
     apart = 0

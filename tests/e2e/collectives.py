@@ -66,6 +66,20 @@ with folder() as where:
         check(near(one["limit_bus_bytes_per_s"], 376 * GB) and near(one["share_of_limit"], 1), f"{one['title']}: {one}")
     check("all-to-all has no form in place" in two.err, two.err[-300:])
 
+    # Each process launches for its own GPU only.
+    both = measured("sim:node64", at("both.h5"), "--collective", "all-reduce", "--sizes", "8", "--processes", "one,each-gpu", "--quiet")
+    check(both.code == 0, both.err)
+    one, each = (series["points"][0]["time_us"]["value"] for series in json.loads(run("report", at("both.h5"), "--json").out)["collectives"])
+    check(each < one, f"{each} us by a process each, {one} us by one")
+
+    # Predicted: what the law says of a size between those that were measured.
+    told = run("predict", at("big.h5"), "--all-reduce", "10MiB")
+    truth = 2 * 63 * (1 + 10 * MIB / 64 / 400e9 * 1e6)
+    check(told.code == 0 and told.out.startswith("SIMULATED all-reduce of 10 MiB of fp32 on 64 GPUs") and f"{truth:.1f} us" in told.out, f"{told.out}{told.err} {truth}")
+    for words, what in ((("--all-reduce", "8"), "too far"), (("--all-reduce", "100GiB"), "too far"), (("--all-reduce", "8", "--json"), "--json")):
+        refused = run("predict", at("big.h5"), *words)
+        check(refused.code == 2 and what in refused.err, refused.err)
+
     # Wrong results.
     wrong = measured("sim:zeros", at("zeros.h5"), "--collective", "send-receive", "--sizes", "64MiB")
     check(wrong.code == 6 and "the results were wrong on sim:zeros:1" in wrong.out, f"{wrong.code} {wrong.out[-500:]}")

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <csignal>
 
+#include "netpipe/collectives/nccl_processes.hpp"
 #include "netpipe/collectives/nccl_runner.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/collective.hpp"
@@ -127,6 +129,44 @@ TEST_CASE("an operation that hangs is ended within the time-out, and the next on
   CHECK(what.find("all-reduce hangs") != std::string::npos);
   CHECK(steady_clock().now() - begin < Seconds{20});
   runner.prepare(step);
+  std::vector<CollectiveSample> trial;
+  REQUIRE(runner.run(2, trial));
+  CHECK(!runner.check(trial));
+}
+
+TEST_CASE("a process for each GPU gives right results, and one that is killed is named at once") {
+  const auto gpus = two_gpus();
+  if (gpus.size() < 2) return;
+  CollectiveCase c = collective_on(gpus, CollectiveOperation::all_reduce);
+  c.processes = CollectiveProcesses::each_gpu;
+  const Step<Collectives> step{c, {4 * MiB}};
+  nccl::EachGpuRunner runner({&step, 1});
+  for (const Timing timing : {Timing::host, Timing::gated}) {
+    for (const auto operation : {CollectiveOperation::all_reduce, CollectiveOperation::all_to_all}) {
+      Step<Collectives> one = step;
+      one.question.timing = timing;
+      one.question.operation = operation;
+      runner.prepare(one);
+      std::vector<CollectiveSample> trial;
+      REQUIRE(runner.run(10, trial));
+      const auto wrong = runner.check(trial);
+      CHECK_MESSAGE(!wrong, wrong.value_or(""));
+      REQUIRE(trial.size() == 2);
+      for (const CollectiveSample& s : trial) CHECK((s.intact == 1 && s.device_us > 0));
+    }
+  }
+  kill(static_cast<pid_t>(runner.pid(1)), SIGKILL);
+  std::string what;
+  const Seconds begin = steady_clock().now();
+  try {
+    runner.prepare(step);
+  } catch (const Error& e) {
+    what = e.what();
+  }
+  MESSAGE(what);
+  CHECK(what.find("the process of " + gpus[1] + " has ended before its time: Killed") != std::string::npos);
+  CHECK(steady_clock().now() - begin < Seconds{20});
+  runner.prepare(step);  // others were started
   std::vector<CollectiveSample> trial;
   REQUIRE(runner.run(2, trial));
   CHECK(!runner.check(trial));

@@ -325,13 +325,13 @@ std::optional<Estimate> time_of(const CollectiveFigure& f, std::uint64_t bytes) 
   }
   if (!below) return std::nullopt;
   const double wanted = static_cast<double>(bytes), from = static_cast<double>(below->axes.bytes);
-  const double part = above ? std::log(wanted / from) / std::log(static_cast<double>(above->axes.bytes) / from) : 0;
+  const double part = above ? (wanted - from) / (static_cast<double>(above->axes.bytes) - from) : 0;
   const auto of = [&](double Estimate::*bound) {
     if (!above) return below->time_us.*bound * wanted / from;
-    return std::exp(std::lerp(std::log(below->time_us.*bound), std::log(above->time_us.*bound), part));
+    return std::lerp(below->time_us.*bound, above->time_us.*bound, part);
   };
   return Estimate{of(&Estimate::value), of(&Estimate::low), of(&Estimate::high), "us",
-                  above ? "straight between the logarithms of its neighbours" : "by the rate of the largest size"};
+                  above ? "straight between the sizes next to it" : "by the rate of the largest size"};
 }
 
 }  // namespace npgpu

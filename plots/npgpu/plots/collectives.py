@@ -50,11 +50,9 @@ def draw(trace, case=None):
     if limits:
         above.axhline(limits[0] * 1e-9, color=GREY, linestyle="--", linewidth=1)
     above.set_ylabel("bus bandwidth (GB/s)")
-    below.set_ylabel("time (us)")
-    below.set_yscale("log")
+    figure.time_axis(below, "time")
     smallest, largest = (f(p["bytes"] for _, points in series for p in points) for f in (min, max))
     figure.size_axis(below, smallest, largest, label="Size")
-    above.set_xscale(below.get_xscale())
     above.legend(loc="best", fontsize=7)
     names = sorted({one["device_name"] for one, _ in series})
     simulated = "SIMULATED " if any(one["simulated"] for one, _ in series) else ""
