@@ -29,7 +29,9 @@ SAMPLES = {
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
                                                   "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline")] +
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
-               "report points.h5"],
+               "report points.h5",
+               "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
+               "collectives --device sim:zeros --collective send-receive,broadcast --sizes 8 --output wrong.h5 --quiet", "report wrong.h5"],
     "roofline": ["probe roofline,bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
                  "roofline T/h200_probes.h5 --counts mine=2TFLOP,80GB,40ms --counts other=2TFLOP,0,40ms,tensor-fp16",
                  "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5", "roofline T/h100_roofline.h5"],

@@ -41,11 +41,11 @@ template <>
 const Repetition usual_repetition<Soaks>{
     .is_classic = true, .classic = {.trials = 1, .fixed_repeats = 1}, .adaptive = {}, .rounds = 1};
 
-// Each round has communicators of its own, which take a second or two.
-constexpr std::uint32_t rounds_of_collectives = 4;
+// A trial has several of the longest operations, so that one launch and one wait count for little.
 template <>
-const Repetition usual_repetition<Collectives>{
-    .classic = {.target = Seconds{0.05}}, .adaptive = {.trial = Seconds{0.002}}, .rounds = rounds_of_collectives};
+const Repetition usual_repetition<Collectives>{.classic = {.target = Seconds{0.05}},
+                                               .adaptive = {.trial = Seconds{0.02}, .budget = Seconds{0.12}},
+                                               .rounds = usual_rounds};
 
 // Calls are short, and many are timed.
 template <>

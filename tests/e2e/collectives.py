@@ -32,7 +32,7 @@ with folder() as where:
         return os.path.join(where, name)
 
     # 64 GPUs on links of 400 GB/s: the limits, and the law of rings.
-    big = measured("sim:node64", at("big.h5"), "--sizes", "512B,64MiB", "--timing", "gated")
+    big = measured("sim:node64", at("big.h5"), "--sizes", "512B,64MiB,256MiB", "--timing", "gated")
     check(big.code == 0, f"{big.code} {big.err}")
     study = study_of(at("big.h5"))
     check(len(study["gpus"]) == 64 and len(study["operations"]) == 5 and study["verdict"] == "ok" and not study["slow_links"], str(study)[:500])
@@ -57,7 +57,7 @@ with folder() as where:
     for one in study["operations"]:
         check(near(one["limit_bus_bytes_per_s"], 200 * GB) and one["verdict"] == "ok", f"{one['title']}: {one}")
     # Sockets make ways that are slower by design: nothing is sick there.
-    sound = measured("sim:node8", at("sound.h5"), "--sizes", "64MiB", "--quiet")
+    sound = measured("sim:node8", at("sound.h5"), "--sizes", "128MiB", "--quiet")
     check(sound.code == 0 and sound.out.count("\n") == 1 and ": ok; " in sound.out, f"{sound.code} {sound.out}")
     check(not study_of(at("sound.h5"))["slow_links"], "a healthy node has no slow link")
     two = measured("sim:h200x2", at("two.h5"), "--sizes", "8,1GiB", "--timing", "host,gated", "--place", "out,in", "--type", "bf16,int8")

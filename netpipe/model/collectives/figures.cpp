@@ -51,6 +51,10 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
   }
   const ByVisit us = collective_times(series, point);
   model::set_times(r, us, series);
+  // By its own visits alone: of two points of the same time one waits for launches, which drift, and the other for
+  // links.
+  r.time_us = median_over_visits(us, "us");
+  r.unsteady = series.is_unsteady(r.time_us);
   if (!r.is_timed) {
     r.why = "no usable trial";
     return r;
