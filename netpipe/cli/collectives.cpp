@@ -163,7 +163,7 @@ Command collectives() {
       with_measure_options({{"What is measured (lists: a,b,c)",
                              {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
                               Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
-                              Option("type", "fp32", "fp32, bf16, fp16 or int8."), Option("place", "out"),
+                              Option("type", "fp32", "One of: fp32, bf16, fp16, int8."), Option("place", "out"),
                               Option("timing", "host"), Option("processes", "one")}},
                             {"Sizes, of the larger buffer of a GPU",
                              {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),

@@ -101,7 +101,7 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
         "algorithm GB/s: the size over the time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
         "limit: of the bus bandwidth, measured by copies of kernels at once");
     if (is_any_unusable) doc.note("! no usable trial: the results were wrong or not timed", true);
-    if (is_any_unsteady) doc.note("* unsteady: the interval is wide");
+    if (is_any_unsteady) doc.note(fmt::format("* unsteady: an interval wider than +-{:.0f} %", 100 * least_unsteady));
     if (is_any_disturbed) doc.note("d disturbed by others");
   }
 }

@@ -43,7 +43,7 @@ OTHERS = {"pip", "xargs", "docker", "apptainer", "spack", "eb", "rattler-build",
 # What measures: its plan is made (--dry-run), on a simulated device, and nothing is measured, which others of these tests
 # do. The kept trace stands for what it would have left.
 LONG = {"characterize": "h200_rounds.h5", "matrix": "h200x2_matrix.h5", "streams": "h200_streams.h5", "calls": "h200_run_c.h5",
-        "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h200_rounds.h5", "check": "h200_check.h5", "energy": "h200_energy.h5", "collectives": "h200x2_matrix.h5"}
+        "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h200_rounds.h5", "check": "h200_check.h5", "energy": "h200_energy.h5", "collectives": "h100x2_collectives.h5"}
 MEASURING = set(LONG)
 VERDICTS = {"check": {0, 3, 4, 6, 8, 77}, "compare": {0, 3, 4, 5, 6, 7, 8}, "fleet": {0, 3, 4, 8, 77}, "matrix": {0, 3, 4, 6, 8}, "energy": {0, 77}, "collectives": {0, 3, 6, 8}}
 # What an example leaves to the reader, or to its surroundings: the options before it were taken.

@@ -54,7 +54,7 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
   // By its own visits alone: of two points of the same time one waits for launches, which drift, and the other for
   // links.
   r.time_us = median_over_visits(us, "us");
-  r.unsteady = series.is_unsteady(r.time_us);
+  r.unsteady = half_width(r.time_us) > least_unsteady;
   if (!r.is_timed) {
     r.why = "no usable trial";
     return r;
