@@ -22,11 +22,11 @@ namespace npgpu {
 
 namespace cli {
 
-enum class Place { out, in };
+enum class ResultPlace { out, in };
 
 }  // namespace cli
 
-template <> inline constexpr std::array<std::string_view, 2> names_of<cli::Place>{"out", "in"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<cli::ResultPlace>{"out", "in"};
 
 }  // namespace npgpu
 
@@ -76,10 +76,10 @@ Plan collectives_plan(const Options& options) {
     std::vector<Step<Collectives>> steps;  // of a batch: one set of communicators does them
     for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
       for (const DataType type : types)
-        for (const Place place : parse_names<Place>("place", options.text("place")))
+        for (const ResultPlace place : parse_names<ResultPlace>("place", options.text("place")))
           for (const Timing timing : parse_names<Timing>("timing", options.text("timing"))) {
             CollectiveCase c = collective_on(ids, operation, type);
-            c.in_place = place == Place::in;
+            c.in_place = place == ResultPlace::in;
             c.timing = timing;
             c.processes = processes;
             std::ranges::move(steps_of<Collectives>(c, fitting_sizes(c, sizes)), std::back_inserter(steps));

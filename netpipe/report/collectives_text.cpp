@@ -41,7 +41,7 @@ std::string about_bytes(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
-std::string share_text(double share) { return share > 0 ? fmt::format("{:.1f}", 100 * share) : "-"; }
+std::string percent_of_limit_text(double share) { return share > 0 ? fmt::format("{:.1f}", 100 * share) : "-"; }
 
 std::string gb_s(double bytes_per_s) { return digits_text(bytes_per_s * 1e-9); }
 
@@ -59,7 +59,7 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
   for (const CollectiveResult& r : f.points) {
     std::vector<std::string> cells{size_text(r.axes.bytes),  digits_text(r.time_us.value),
                                    interval_text(r.time_us), gb_s(r.rate.value),
-                                   gb_s(r.bus_rate.value),   share_text(r.bus_rate.value / f.limit)};
+                                   gb_s(r.bus_rate.value),   percent_of_limit_text(r.bus_rate.value / f.limit)};
     if (stands_out) cells.push_back(slowest_gpu(r, gpus));
     cells.push_back(std::to_string(r.trials));
     cells.push_back(std::string(r.usable() ? "" : "!") + (r.unsteady ? "*" : "") + (r.causes ? "d" : ""));

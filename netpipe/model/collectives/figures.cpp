@@ -25,7 +25,7 @@ ByVisit collective_times(const CollectiveSeries& series, const CollectivePoint& 
   return all;
 }
 
-Estimate times(const Estimate& rate, double factor) {
+Estimate bus_rate_of(const Estimate& rate, double factor) {
   Estimate e = rate;
   e.value *= factor;
   e.low *= factor;
@@ -61,7 +61,7 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
   }
   const auto rate = [&](double time) { return time > 0 ? r.work / time * 1e6 : not_measured; };
   r.rate = {rate(r.time_us.value), rate(r.time_us.high), rate(r.time_us.low), "bytes per second", r.time_us.method};
-  r.bus_rate = times(r.rate, bus_factor(series.question));
+  r.bus_rate = bus_rate_of(r.rate, bus_factor(series.question));
   r.host_us = median_over_visits(
       values_of(series, point,
                 [](const CollectiveSample& s) { return s.lane == 0 ? each_of(s.host_us, s.repeats) : not_measured; }),
@@ -86,7 +86,7 @@ bool is_among(const MatrixCell& cell, const std::vector<std::string>& gpus) {
 }
 
 // Copies by kernels, as NCCL's are; of the same GPUs.
-Lanes lanes_of(const NodeMatrix& node, const std::vector<std::string>& gpus) {
+Lanes lanes_at_once(const NodeMatrix& node, const std::vector<std::string>& gpus) {
   Lanes all;
   const std::size_t n = gpus.size();
   const auto are_all = [&](const LanesTogether& set, std::size_t lanes) {
@@ -115,7 +115,7 @@ Lanes lanes_of(const NodeMatrix& node, const std::vector<std::string>& gpus) {
   return all;
 }
 
-double slowest(const std::vector<MatrixCell>& lanes) {
+double slowest_lane(const std::vector<MatrixCell>& lanes) {
   double least = not_measured;
   for (const MatrixCell& cell : lanes) least = std::fmin(least, cell.value.value);
   return least;
@@ -148,7 +148,7 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
   const char* const of_ring = gpus == 2 ? "copies both ways at once" : "the slowest copy of a ring of copies at once";
   switch (f.question.operation) {
     case CollectiveOperation::all_to_all:
-      set(static_cast<double>(gpus - 1) * slowest(lanes.pairs),
+      set(static_cast<double>(gpus - 1) * slowest_lane(lanes.pairs),
           gpus == 2 ? of_ring : "the slowest of copies between all pairs at once");
       // More than its links carry to and from all others no GPU can send and get.
       if (lanes.pairs.empty())
@@ -157,9 +157,9 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
       break;
     case CollectiveOperation::gather: set(sum_of(lanes.to_root), "copies from all to the root at once"); break;
     case CollectiveOperation::scatter: set(sum_of(lanes.from_root), "copies from the root to all at once"); break;
-    case CollectiveOperation::send_receive: set(slowest(lanes.ring), of_ring); break;
+    case CollectiveOperation::send_receive: set(slowest_lane(lanes.ring), of_ring); break;
     default:
-      set(slowest(lanes.ring), of_ring);
+      set(slowest_lane(lanes.ring), of_ring);
       // Where each pair has a link of its own, several rings have more than one.
       if (gpus > 2) set(least_of_a_gpu(lanes.pairs), "a GPU's copies to and from all others at once");
       break;
@@ -233,7 +233,7 @@ void set_curve(CollectiveFigure& f) {
   }
 }
 
-void judge(CollectiveFigure& f) {
+void judge_operation(CollectiveFigure& f) {
   for (const CollectiveResult& r : f.points)
     if (r.is_wrong) {
       f.verdict = CheckVerdict::broken;
@@ -270,7 +270,7 @@ void judge(CollectiveFigure& f) {
   }
 }
 
-CheckVerdict worse(CheckVerdict a, CheckVerdict b) {
+CheckVerdict worse_of_two(CheckVerdict a, CheckVerdict b) {
   for (const CheckVerdict one : {CheckVerdict::broken, CheckVerdict::failed_to_run, CheckVerdict::slow,
                                  CheckVerdict::undecided, CheckVerdict::ok})
     if (a == one || b == one) return one;
@@ -308,15 +308,15 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
     f.question = series.question;
     f.error = series.error;
     f.points = results(series);
-    const Lanes lanes = lanes_of(node, gpus);
+    const Lanes lanes = lanes_at_once(node, gpus);
     if (study->slow_links.empty()) study->slow_links = slow_links_of(lanes.ring, links);
     set_limit(f, lanes, gpus.size());
     set_curve(f);
-    judge(f);
-    study->verdict = worse(study->verdict, f.verdict);
+    judge_operation(f);
+    study->verdict = worse_of_two(study->verdict, f.verdict);
   }
   for (CollectiveStudy& study : all)
-    if (!study.slow_links.empty()) study.verdict = worse(study.verdict, CheckVerdict::slow);
+    if (!study.slow_links.empty()) study.verdict = worse_of_two(study.verdict, CheckVerdict::slow);
   return all;
 }
 
