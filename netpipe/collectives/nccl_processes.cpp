@@ -91,9 +91,10 @@ class OneProcess {
     to_ = std::move(there.write_end);
     from_ = std::move(back.read_end);
   }
-  // One that is idle ends at the end of its pipe, and leaves the others in order; one that is not is killed.
-  void end() {
-    to_ = Descriptor();
+  // At the end of its pipe one that is idle ends.
+  void dismiss() { to_ = Descriptor(); }
+  // One that has not ended some seconds later is killed.
+  void await_end() {
     for (int i = 0; i < 200 && !child_.ended(); ++i) ::usleep(50'000);
   }
   void ask(const EachGpuRunner::Request& request) {
@@ -129,7 +130,9 @@ EachGpuRunner::EachGpuRunner(std::span<const Step<Collectives>> steps, Seconds p
 }
 
 EachGpuRunner::~EachGpuRunner() {
-  for (const auto& one : processes_) one->end();
+  // All are dismissed first: to leave the others, one may wait for them.
+  for (const auto& one : processes_) one->dismiss();
+  for (const auto& one : processes_) one->await_end();
 }
 
 void EachGpuRunner::start() {
