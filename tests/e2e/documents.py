@@ -160,7 +160,8 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
         output = None
         inputs = [w for w in words[1:] if w.endswith(".h5") or ".h5:" in w or w.startswith("traces/2") or w.endswith("/") or w in ("TRACE", "A", "B", "DIR", "FOLDER", "NEW")]
         written = {output_of(words)} | ({words[1]} if command == "merge" else set())
-        sandbox.provide([w for w in inputs if w not in written], KEPT_FOR.get(command, "h200_run_c.h5"))
+        kept = "h100x2_collectives.h5" if "--all-reduce" in words else KEPT_FOR.get(command, "h200_run_c.h5")
+        sandbox.provide([w for w in inputs if w not in written], kept)
     expanded = [name for word in words for name in (sorted(glob.glob(word, root_dir=sandbox.at)) if "*" in word else []) or [word]]
     ran = sandbox.run_npgpu(expanded, **more)
     if ran.returncode == 2 and any(word in ran.stderr or word in words for word in incomplete):
