@@ -15,7 +15,7 @@ import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
 from npgpu.plots import command, figure, loader, matrix, rate  # noqa: E402
 
-ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak",
+ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
        "numa")
 

@@ -53,6 +53,8 @@ TEST_CASE("the report's keys are a contract") {
   const json j = report(trace_of(sweep));
   CHECK(keys(j) == std::vector<std::string>{"busy_sibling",
                                             "calls",
+                                            "collective_studies",
+                                            "collectives",
                                             "derived",
                                             "document",
                                             "drift",

@@ -30,7 +30,9 @@ SAMPLES = {
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
                                                   "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline")] +
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
-               "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5"],
+               "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5",
+               "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
+               "collectives --device sim:zeros --collective send-receive,broadcast --sizes 8 --output wrong.h5 --quiet", "report wrong.h5"],
     "published": [f"derive T/{name}.h5 --published" for name in ("h200_probes", "h200_onchip", "h200_tensor")],
     "piece-advice": [f"pieces {PIECES} --output pieces.h5 --quiet", "predict pieces.h5 --pieces 10 --piece-bytes 3000",
                      "predict pieces.h5 --pieces 10 --piece-bytes 16"],

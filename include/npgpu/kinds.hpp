@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "npgpu/call.hpp"
+#include "npgpu/collective.hpp"
 #include "npgpu/energy.hpp"
 #include "npgpu/job.hpp"
 #include "npgpu/partition.hpp"
@@ -31,8 +32,8 @@ template <class... Ks> struct List {
   static constexpr std::array<std::string_view, sizeof...(Ks)> names{Ks::name...};
 };
 
-using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions, Energies, Soaks,
-                   Pieces>;  // in the order in which they are measured and reported
+using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions, Energies, Soaks, Pieces,
+                   Collectives>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
 template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, List<Ks...>) {

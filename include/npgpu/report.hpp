@@ -53,6 +53,8 @@ template <class K> std::string point_text(const Series<K>&);
 // The node as a matrix: tables with a row for each source and a column for each target, and the rates of many lanes at
 // once. Prints nothing for an empty one.
 void matrix_text(std::ostream&, const NodeMatrix&, const TextStyle&);
+// What GPUs did together, and its limits; nothing where a trace has none.
+void collectives_text(std::ostream&, const TraceResults&, const TextStyle&);
 
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
 void report_text(std::ostream&, const TraceResults&, const TextStyle&);

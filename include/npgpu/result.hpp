@@ -61,6 +61,13 @@ template <> struct ResultDetails<Energies> {
   double clock_mhz = not_measured, temperature_c = not_measured;
 };
 
+template <> struct ResultDetails<Collectives> {
+  Estimate bus_rate;                         // bytes per second; `rate` is the algorithm bandwidth
+  Estimate host_us;                          // until all GPUs were done; behind a gate not measured
+  std::vector<double> lanes_us{};            // by each GPU's events, one operation
+  std::vector<std::uint32_t> wrong_lanes{};  // GPUs whose results were wrong
+};
+
 // One point, on one of its lanes where it has several. Times are of one operation one way: trial time / repeats, halved
 // for pingpong and flag (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or
 // gated, host time otherwise. Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
@@ -94,6 +101,7 @@ using PartitionResult = Result<Partitions>;
 using EnergyResult = Result<Energies>;
 using SoakResult = Result<Soaks>;
 using PieceResult = Result<Pieces>;
+using CollectiveResult = Result<Collectives>;
 
 // All points of a series, usable or not, by their axes, then by lane; of the measured lanes, numbered as in lanes().
 // For every K out of Kinds.
@@ -106,6 +114,7 @@ template <> std::vector<PartitionResult> results(const PartitionSeries&);
 template <> std::vector<EnergyResult> results(const EnergySeries&);
 template <> std::vector<SoakResult> results(const SoakSeries&);
 template <> std::vector<PieceResult> results(const PieceSeries&);
+template <> std::vector<CollectiveResult> results(const CollectiveSeries&);
 
 // The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
 // with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. The axes stay

@@ -16,7 +16,7 @@
 namespace npgpu {
 
 enum class TimeClass {
-  device_copies,    // copies by the device, timed by its events
+  device_copies,    // copies by the device, and what several devices do together, timed by events
   host_copies,      // the same timed by the host's clock, or moved by its processors
   pageable_copies,  // of pageable and managed memory, and within the host's memory
   kernels,          // probes on a device, and functions that the device times
@@ -45,5 +45,8 @@ inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
 inline TimeClass class_of(const EnergyCase&) { return TimeClass::windows; }
 inline TimeClass class_of(const SoakCase&) { return TimeClass::windows; }
 inline TimeClass class_of(const PieceCase&) { return TimeClass::calls; }
+inline TimeClass class_of(const CollectiveCase& c) {
+  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
+}
 
 }  // namespace npgpu

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "npgpu/collective_figures.hpp"
 #include "npgpu/derive.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/energy_figures.hpp"
@@ -37,6 +38,7 @@ struct TraceResults {
   std::vector<DeviceParameters> derived;
   NodeMatrix matrix;
   MatrixVerdict verdict;  // of the matrix
+  std::vector<CollectiveStudy> collectives;
 
   explicit TraceResults(const Trace&);
 };

@@ -104,6 +104,13 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Pieces>& step
           made + moved(bytes, 4e9)};
 }
 
+// By one link of each GPU, with twice the bytes in all.
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Collectives>& step) {
+  const auto bytes = static_cast<double>(step.axes.bytes);
+  if (device.simulated) return {Seconds{0}, Seconds{2e-4}};
+  return {Seconds{1.5e-5} + moved(2 * bytes, 1.5e11), Seconds{2e-3} + moved(4 * bytes, 1e12)};
+}
+
 // Of all visits to a point; `rest` is what each takes beside its trials.
 Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
   if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;

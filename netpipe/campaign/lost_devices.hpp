@@ -14,7 +14,7 @@
 namespace npgpu::campaign {
 
 template <class Case> bool takes_part(const Case& c, const std::string& device) {
-  if constexpr (std::is_same_v<Case, TransferCase>) {
+  if constexpr (requires { devices_of(c); }) {
     const std::vector<std::string> all = devices_of(c);
     return std::ranges::find(all, device) != all.end();
   } else {
@@ -23,6 +23,7 @@ template <class Case> bool takes_part(const Case& c, const std::string& device) 
 }
 template <class Case> bool crosses_devices(const Case& c) {
   if constexpr (std::is_same_v<Case, TransferCase>) return c.direction == Direction::peer;
+  else if constexpr (requires { devices_of(c); }) return true;
   else return false;
 }
 inline bool crosses_link(const TransferCase& c) {

@@ -18,6 +18,7 @@ namespace {
 
 // What makes a kind need less memory.
 template <class K> constexpr std::string_view smaller = "measure smaller sizes (--end, --sizes)";
+template <> constexpr std::string_view smaller<Collectives> = "measure smaller sizes (--sizes, --end)";
 template <> constexpr std::string_view smaller<Probes> = "measure shapes of fewer bytes (--shape)";
 template <> constexpr std::string_view smaller<Partitions> = "measure smaller systems (--size)";
 template <> constexpr std::string_view smaller<Pieces> = "measure fewer or smaller pieces (--pieces, --piece-bytes)";

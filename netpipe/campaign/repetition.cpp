@@ -47,6 +47,12 @@ const Repetition usual_repetition<Pieces>{.classic = {.target = Seconds{0.01}},
                                           .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.01}},
                                           .rounds = usual_rounds};
 
+// A trial has several of the longest operations, so that one launch and one wait count for little.
+template <>
+const Repetition usual_repetition<Collectives>{.classic = {.target = Seconds{0.05}},
+                                               .adaptive = {.trial = Seconds{0.02}, .budget = Seconds{0.12}},
+                                               .rounds = usual_rounds};
+
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},

@@ -88,28 +88,11 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{characterize(),
-                                        check(),
-                                        transfer(),
-                                        matrix(),
-                                        probe(),
-                                        streams(),
-                                        calls(),
-                                        pieces(),
-                                        energy(),
-                                        partition(),
-                                        report(),
-                                        derive_parameters(),
-                                        roofline(),
-                                        predict(),
-                                        simulate_job(),
-                                        compare_traces(),
-                                        fleet(),
-                                        export_trace(),
-                                        merge(),
-                                        info(),
-                                        completion(),
-                                        manual()};
+  static const std::vector<Command> all{
+      characterize(),      check(),    transfer(), matrix(),       collectives(),    probe(),
+      streams(),           calls(),    pieces(),   energy(),       partition(),      report(),
+      derive_parameters(), roofline(), predict(),  simulate_job(), compare_traces(), fleet(),
+      export_trace(),      merge(),    info(),     completion(),   manual()};
   return all;
 }
 
@@ -127,9 +110,9 @@ const std::vector<ExitMeaning>& exit_meanings() {
       {"1", "failed while running"},
       {"2", "usage or bad input"},
       {"3, 5, 6, 7", "what compare found: slower, slower by the clock, broken, other hardware"},
-      {"3, 6", "what check and matrix found: slow, broken; 3 also that fleet found suspects"},
+      {"3, 6", "what check, matrix and collectives found: slow, broken; 3 also that fleet found suspects"},
       {"4", "not judged: others use the machine, or a limit is not known"},
-      {"8", "undecided: the interval of a figure holds its limit (check, matrix)"},
+      {"8", "undecided: the interval of a figure holds its limit (check, matrix, collectives)"},
       {"75", "stopped by a signal with the trace saved: continue with --resume"},
       {"77", "nothing to measure"}};
   return all;

@@ -12,6 +12,7 @@ Command characterize();
 Command check();
 Command transfer();
 Command matrix();
+Command collectives();
 Command probe();
 Command streams();
 Command calls();

@@ -99,7 +99,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"async", {"", "Use the asynchronous form of the API."}},
       {"timing",
        {"LIST",
-        "host: the host's clock, from the first call until all is done. event: device events around the copies. gated: "
+        "host: the host's clock, from the first call until all is done. event: device events around the operations. "
+        "gated: "
         "device events, and everything is enqueued behind a waiting kernel first, so that the cost of calls is not "
         "included."}},
       {"cache", {"LIST", "warm: all repeats touch the same bytes. cold: they walk through more than the caches hold."}},
@@ -124,7 +125,8 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "Measure this shape in place of those that answer the case: "
         "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1. Patterns also have stride, offset, "
-        "ways and rung; occupancy has registers and shared, migration has pages. operands are zeros, pattern or random where the kernels "
+        "ways and rung; occupancy has registers and shared, migration has pages. operands are zeros, pattern or random "
+        "where the kernels "
         "take them. gemm has m, n and k, or square for all three, panels (0: "
         "as many as are advised) and, on the host, blocks: its cores. A range, square=64..512:8, is as many shapes."}},
       {"thorough", {"", "all: every shape of every probe, also of those that characterize leaves out."}},
@@ -293,6 +295,14 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"FILE",
         "Kernels that Nsight Compute measured, as ncu --csv or ncu --csv --page raw writes them. May be repeated.", 0,
         true}},
+
+      // collectives
+      {"collective",
+       {"LIST",
+        one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
+      {"all-reduce", {"SIZE", "Predict the time of an all-reduce of so many bytes on each GPU."}},
+      {"processes", {"LIST", "one: this process calls for all GPUs. each-gpu: a process for each GPU calls for it."}},
+      {"place", {"LIST", "out: results have buffers of their own. in: they stand where the operands stood."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

@@ -32,6 +32,7 @@ template <> constexpr const char* command_of<Partitions> = "partition";
 template <> constexpr const char* command_of<Pieces> = "pieces";
 template <> constexpr const char* command_of<Energies> = "energy";
 template <> constexpr const char* command_of<Soaks> = "check";
+template <> constexpr const char* command_of<Collectives> = "collectives";
 
 std::string text(const Json& object, const char* key) { return object[key].get<std::string>(); }
 

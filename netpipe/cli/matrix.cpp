@@ -21,28 +21,6 @@ namespace npgpu::cli {
 
 namespace {
 
-// The GPUs that --device names, or those of the nodes that it names; else all of this machine.
-std::vector<DeviceInfo> matrix_gpus(const Options& options) {
-  std::vector<std::string> ids;
-  if (const auto given = options.maybe("device")) {
-    for (const std::string& id : split_words("device", *given)) {
-      const auto node = devices::node(id);
-      // A name that is not one of its node's GPUs is the node's.
-      if (std::ranges::find(node, id) == node.end()) ids.insert(ids.end(), node.begin(), node.end());
-      else ids.push_back(id);
-    }
-  } else {
-    for (const DeviceInfo& gpu : devices::gpus()) ids.push_back(gpu.id);
-    if (ids.empty()) throw Error(ErrorKind::nothing, "a matrix needs GPUs: " + devices::why_no_gpu());
-  }
-  std::vector<DeviceInfo> all;
-  for (const std::string& id : ids) all.push_back(devices::find(id));
-  for (const DeviceInfo& one : all)
-    if (one.id == "host")
-      throw Error(ErrorKind::usage, "--device host: a matrix is of GPUs, and of the host with each");
-  return all;
-}
-
 Plan asked_plan(const Options& options) {
   MatrixQuestions q;
   q.parts = parse_names<MatrixPart>("only", options.text("only"));
@@ -50,7 +28,7 @@ Plan asked_plan(const Options& options) {
   q.executors = parse_names<Executor>("executor", options.text("executor"));
   if (const auto sizes = options.maybe("sizes")) q.sizes = parse_sizes("sizes", *sizes);
   q.every_pair = options.on("every-pair");
-  return matrix_plan(matrix_gpus(options), q);
+  return matrix_plan(node_gpus(options, "a matrix needs GPUs"), q);
 }
 
 // Where copies bring wrong bytes, their rates say nothing.

@@ -14,6 +14,7 @@
 #include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/pieces.hpp"
+#include "netpipe/cli/predict_collective.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
@@ -178,6 +179,7 @@ bool names_no_job(const Options& options) {
 }
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (options.has("all-reduce")) return predict_all_reduce(options, trace);
   if (!names_pieces(options)) refuse_options_of_pieces(options);
   else return predict_pieces(options, trace, options.place("TRACE"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
@@ -248,7 +250,8 @@ Command predict() {
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "
       "of streams that it was measured in. Of --pieces, which way of copying them is done first, from a trace of npgpu "
-      "pieces. Needs no device.",
+      "pieces. --all-reduce predicts the time of an all-reduce of any size from those that npgpu collectives measured. "
+      "Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
@@ -265,6 +268,7 @@ Command predict() {
          Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
          Option("other-layout", {}, "Default: all.")}},
        {"Measured jobs", {"measured"}},
+       {"Several GPUs (npgpu collectives)", {"all-reduce"}},
        {"Output",
         {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
       run_predict};

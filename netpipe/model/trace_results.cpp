@@ -18,6 +18,7 @@ TraceResults::TraceResults(const Trace& of)
       costs(stream_costs(of)),
       derived(model::derive(of, costs)),
       matrix(node_matrix(of)),
-      verdict(verdict_of(of, matrix)) {}
+      verdict(verdict_of(of, matrix)),
+      collectives(collective_studies(of, matrix)) {}
 
 }  // namespace npgpu

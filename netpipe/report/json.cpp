@@ -128,6 +128,30 @@ Json points_json(const PieceSeries& series) {
   });
 }
 
+Json points_json(const CollectiveSeries& series) {
+  return array_of(results(series), [](const CollectiveResult& r) {
+    return with(result_json(r), {entry("time_us", r.time_us), entry("algorithm_bytes_per_s", r.rate),
+                                 entry("bus_bytes_per_s", r.bus_rate), entry("host_us", r.host_us),
+                                 entry("lanes_us", r.lanes_us), entry("error", or_null(r.why))});
+  });
+}
+
+Json collective_json(const CollectiveStudy& study) {
+  const auto figure = [](const CollectiveFigure& f) {
+    return Json({entry("title", title(f.question)), entry("case", f.question), entry("smallest_us", f.smallest_us),
+                 entry("best_bus_bytes_per_s", f.best), entry("half_rate_bytes", f.half_bytes),
+                 entry("limit_bus_bytes_per_s", f.limit), entry("limit_source", f.limit_source),
+                 entry("share_of_limit", f.share), entry("verdict", f.verdict), entry("why", or_null(f.why))});
+  };
+  const auto link = [](const SlowLink& one) {
+    return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
+  };
+  return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
+               entry("library", or_null(study.library)), entry("verdict", study.verdict),
+               entry("operations", array_of(study.figures, figure)),
+               entry("slow_links", array_of(study.slow_links, link))});
+}
+
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results(series), [](const Result<K>& r) {
     return with(result_json(r), {entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
@@ -365,6 +389,9 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //         (the second process), time_us, times (as long as alone), is_longer, did_nothing, disturbed } ] } ],
 //         "costs", "doubts": [ { devices, text } ] } ],
 //       "findings": [ those of npgpu check --json, and devices ] },
+//     "collective_studies": [ { gpus, device_name, simulated, library, verdict, "operations": [ { title, case,
+//       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source, share_of_limit,
+//       verdict, why } ], "slow_links": [ { devices, share, text } ] } ],
 //     "partition_studies": [ ... ]: see partition_json.cpp,
 //     "staged_messages": [ { source, target, pattern, "sizes": [ { bytes, chunk_bytes, predicted_us, taken_chunk_bytes,
 //       advised_us, best_chunk_bytes, best_us, regret } ] } ] }
@@ -383,6 +410,7 @@ void report_json(std::ostream& out, const TraceResults& of) {
   json["piece_tables"] = array_of(of.pieces, piece_table_json);
   json["derived"] = devices_json(of.derived);
   json["matrix"] = matrix_json(of.matrix, of.verdict);
+  json["collective_studies"] = array_of(of.collectives, collective_json);
   json["partition_studies"] = studies_json(of.partitions);
   json["staged_messages"] = messages_json(of.messages);
   write_json(out, json, 1);

@@ -14,6 +14,7 @@ namespace npgpu {
 namespace {
 
 const std::string& device_word(const TransferCase& c) { return c.source == "host" ? c.target : c.source; }
+std::string device_word(const CollectiveCase& c) { return device_of(c); }
 template <class Case> const std::string& device_word(const Case& c) { return c.device; }
 
 template <class K> void add_named(std::vector<NamedFigure>& all, const std::vector<Series<K>>& of_kind) {
@@ -61,6 +62,10 @@ Estimate figure_of(const SoakCase& c, const SoakResult& r) {
           counts_operations(c.load) || c.load == SoakLoad::together ? "FLOP/s" : "B/s", r.rate.method};
 }
 
+Estimate figure_of(const CollectiveCase&, const CollectiveResult& r) {
+  return {r.bus_rate.value, r.bus_rate.low, r.bus_rate.high, "B/s", r.time_us.method};
+}
+
 std::string_view counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
 std::string_view counted_in(const ProbeCase& c, const ProbeResult&) { return counted_of(c).words; }
 std::string_view counted_in(const JobCase& c, const JobResult&) {
@@ -78,6 +83,7 @@ std::string_view counted_in(const SoakCase& c, const SoakResult&) {
   return counts_operations(c.load) ? "operations" : "bytes";
 }
 std::string_view counted_in(const PieceCase&, const PieceResult&) { return "time of a copy of all pieces"; }
+std::string_view counted_in(const CollectiveCase&, const CollectiveResult&) { return "bytes of the bus bandwidth"; }
 std::string_view counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 
 std::vector<NamedFigure> named_figures(const Trace& trace) {

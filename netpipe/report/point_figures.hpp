@@ -15,6 +15,7 @@ Estimate figure_of(const TransferCase&, const TransferResult&);
 Estimate figure_of(const ProbeCase&, const ProbeResult&);
 Estimate figure_of(const EnergyCase&, const EnergyResult&);
 Estimate figure_of(const SoakCase&, const SoakResult&);
+Estimate figure_of(const CollectiveCase&, const CollectiveResult&);
 template <class K> Estimate figure_of(const typename K::Case&, const Result<K>& r) { return r.time_us; }
 // What it counts, as data/TABLES.md has it.
 std::string_view counted_in(const TransferCase&, const TransferResult&);
@@ -25,6 +26,7 @@ std::string_view counted_in(const PartitionCase&, const PartitionResult&);
 std::string_view counted_in(const EnergyCase&, const EnergyResult&);
 std::string_view counted_in(const SoakCase&, const SoakResult&);
 std::string_view counted_in(const PieceCase&, const PieceResult&);
+std::string_view counted_in(const CollectiveCase&, const CollectiveResult&);
 
 // A point by a name of its own, as other tools want it.
 struct NamedFigure {

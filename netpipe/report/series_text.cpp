@@ -164,6 +164,8 @@ void report_text(std::ostream& out, const TraceResults& of, const TextStyle& sty
       all_text(doc, all, of.soaks);
     } else if constexpr (std::is_same_v<K, Pieces>) {
       all_text(doc, all, of.pieces);
+    } else if constexpr (std::is_same_v<K, Collectives>) {
+      all_text(doc, all, of.collectives);
     } else {
       for (const Series<K>& series : all) {
         doc.gap();

@@ -58,6 +58,10 @@ OF_KIND = {
         "simulated pieces piece_bytes way lane value low high unit counts time_us time_low_us time_high_us min_us max_us "
         "visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by "
         "unusable").split(),
+    "collectives": (
+        "run_uuid host date kind series case_name devices operation type in_place timing processes device_uuid device_name "
+        "simulated bytes lane value low high unit counts time_us time_low_us time_high_us min_us max_us visits "
+        "visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by unusable").split(),
 }
 
 # Where the name does not say it; `value`, `low` and `high` have theirs in the column `unit`.

@@ -44,9 +44,9 @@ OTHERS = {"pip", "xargs", "docker", "apptainer", "spack", "eb", "rattler-build",
 # do. The kept trace stands for what it would have left.
 LONG = {"characterize": "h200_rounds.h5", "matrix": "h200x2_matrix.h5", "streams": "h200_streams.h5", "calls": "h200_run_c.h5",
         "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h200_rounds.h5", "check": "h200_check.h5", "energy": "h200_energy.h5",
-        "pieces": "h200_pieces.h5"}
+        "pieces": "h200_pieces.h5", "collectives": "h100x2_collectives.h5"}
 MEASURING = set(LONG)
-VERDICTS = {"check": {0, 3, 4, 6, 8, 77}, "compare": {0, 3, 4, 5, 6, 7, 8}, "fleet": {0, 3, 4, 8, 77}, "matrix": {0, 3, 4, 6, 8}, "energy": {0, 77}}
+VERDICTS = {"check": {0, 3, 4, 6, 8, 77}, "compare": {0, 3, 4, 5, 6, 7, 8}, "fleet": {0, 3, 4, 8, 77}, "matrix": {0, 3, 4, 6, 8}, "energy": {0, 77}, "collectives": {0, 3, 6, 8}}
 # What an example leaves to the reader, or to its surroundings: the options before it were taken.
 INCOMPLETE = ("needs two ranks or more, and this job has one", "pair-rank0.h5", "build npgpu where an MPI with mpicxx is")
 
@@ -151,7 +151,7 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
         more["NPGPU_DRY_RUN"] = "1"
         if "--device" not in words and module not in ("mpi", "ucx"):
             of_node = "peer" in words or "--host-node" in words
-            more["NPGPU_DEVICE"] = "sim:node8" if command == "matrix" else "sim:node8:0" if of_node else "sim:h200"
+            more["NPGPU_DEVICE"] = "sim:node8" if command in ("matrix", "collectives") else "sim:node8:0" if of_node else "sim:h200"
         if module.startswith("cu"):
             words[words.index("--module") + 1] = "simulated"
         sandbox.provide([words[i + 1] for i, word in enumerate(words[:-1]) if word == "--reference"])
@@ -162,7 +162,8 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
         output = None
         inputs = [w for w in words[1:] if w.endswith(".h5") or ".h5:" in w or w.startswith("traces/2") or w.endswith("/") or w in ("TRACE", "A", "B", "DIR", "FOLDER", "NEW")]
         written = {output_of(words)} | ({words[1]} if command == "merge" else set())
-        sandbox.provide([w for w in inputs if w not in written], KEPT_FOR.get(command, "h200_run_c.h5"))
+        kept = "h100x2_collectives.h5" if "--all-reduce" in words else KEPT_FOR.get(command, "h200_run_c.h5")
+        sandbox.provide([w for w in inputs if w not in written], kept)
     expanded = [name for word in words for name in (sorted(glob.glob(word, root_dir=sandbox.at)) if "*" in word else []) or [word]]
     ran = sandbox.run_npgpu(expanded, **more)
     if ran.returncode == 2 and any(word in ran.stderr or word in words for word in incomplete):

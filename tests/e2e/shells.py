@@ -71,7 +71,7 @@ def refusal(command, option, word):
     """What is said of this word; of one that is taken nothing is, or something else than of a word that there is not."""
     words = [os.path.join(SOURCE, "data", "traces", "h200_streams.h5") if one == "TRACE" else one for one in NEEDS.get(command, [])]
     dry = ["--dry-run"] if "Options of every measuring command" in run("help", command).out else []
-    device = ["--device", "sim:h200"] if command not in ("export", "predict") else []
+    device = ["--device", "sim:h200x2" if command == "collectives" else "sim:h200"] if command not in ("export", "predict") else []
     return run(command, *words, *device, *dry, f"--{option}={word}").err
 
 

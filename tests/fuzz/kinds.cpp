@@ -24,8 +24,8 @@ void make(const char* path, Arguments arguments) {
 }
 
 // Short runs of each kind, on simulated devices.
-const std::vector<std::string> traces{"check.h5", "again.h5", "transfers.h5", "probes.h5",
-                                      "jobs.h5",  "calls.h5", "partition.h5", "matrix.h5"};
+const std::vector<std::string> traces{"check.h5", "again.h5",     "transfers.h5", "probes.h5",     "jobs.h5",
+                                      "calls.h5", "partition.h5", "matrix.h5",    "collectives.h5"};
 
 void make_traces() {
   const Arguments quick{"--schedule", "classic", "--repeats", "2", "--trials", "2"};
@@ -45,6 +45,8 @@ void make_traces() {
   make("partition.h5", quickly({"partition", "--device", "sim:h200", "--size", "1e4,1e5", "--streams", "1,2,4"}));
   make("matrix.h5", quickly({"matrix", "--device", "sim:" NPGPU_SOURCE_DIR "/data/devices/nodes/h200x2.json", "--only",
                              "pairs,host", "--sizes", "64KiB"}));
+  make("collectives.h5", quickly({"collectives", "--device", "sim:" NPGPU_SOURCE_DIR "/data/devices/nodes/h200x2.json",
+                                  "--sizes", "8,128MiB"}));
 }
 
 std::string seed_trace(Random& random) {

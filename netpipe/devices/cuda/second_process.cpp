@@ -181,6 +181,11 @@ void free_in_second_process(std::byte* memory) noexcept {
   }
 }
 
+void count_as_second_process(long pid) {
+  const std::lock_guard lock(process_ids_mutex());
+  process_ids().insert(pid);
+}
+
 bool is_second_process(long pid) {
   const std::lock_guard lock(process_ids_mutex());
   return process_ids().contains(pid);

@@ -21,6 +21,8 @@ void free_in_second_process(std::byte*) noexcept;
 // however it does: it reads a pipe, and at the end of it goes.
 std::unique_ptr<Companion> companion_on(int ordinal);
 
+// Another process that this one started, so that it is no neighbour.
+void count_as_second_process(long pid);
 // One that this process started, whether or not it has ended.
 bool is_second_process(long pid);
 

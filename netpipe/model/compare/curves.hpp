@@ -67,5 +67,6 @@ std::vector<FigureChoice> figures_of(const JobCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const CallCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const PieceCase&, std::uint32_t lane);
+std::vector<FigureChoice> figures_of(const CollectiveCase&, std::uint32_t lane);
 
 }  // namespace npgpu::model

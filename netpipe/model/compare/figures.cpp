@@ -82,4 +82,10 @@ std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
 std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t) { return {}; }
 std::vector<FigureChoice> figures_of(const PieceCase&, std::uint32_t) { return {}; }
 
+std::vector<FigureChoice> figures_of(const CollectiveCase& c, std::uint32_t) {
+  if (c.operation != CollectiveOperation::all_reduce || c.in_place) return {};
+  return {{fmt::format("{} {}, smallest", name(c.operation), name(c.type)), Among::smallest},
+          {fmt::format("{} {}", name(c.operation), name(c.type))}};
+}
+
 }  // namespace npgpu::model

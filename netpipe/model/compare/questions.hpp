@@ -18,6 +18,13 @@ namespace npgpu::model {
 template <class Case, class Visit> void each_device(Case& question, Visit&& visit) {
   if constexpr (requires { question.device; }) {
     visit(question.device);
+  } else if constexpr (requires { question.devices; }) {
+    std::string renamed;
+    for (std::string& device : devices_of(question)) {
+      visit(device);
+      renamed += (renamed.empty() ? "" : ",") + device;
+    }
+    if constexpr (!std::is_const_v<Case>) question.devices = renamed;
   } else {
     visit(question.source);
     visit(question.target);

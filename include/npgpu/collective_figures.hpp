@@ -1,0 +1,69 @@
+// What a trace says of operations that several GPUs do together: each by size, what the links between the GPUs allow,
+// and which link is slow.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");  // of npgpu collectives
+//   const auto studies = npgpu::collective_studies(trace, npgpu::node_matrix(trace));
+//   std::cout << studies.size() << " sets of GPUs worked together\n";
+//   for (const npgpu::CollectiveStudy& node : studies)
+//     for (const npgpu::CollectiveFigure& one : node.figures)
+//       std::cout << title(one.question) << ": " << one.best.value * 1e-9 << " GB/s of bus bandwidth\n";
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/health.hpp"
+#include "npgpu/matrix.hpp"
+#include "npgpu/result.hpp"
+
+namespace npgpu {
+
+// One operation of one type, by size.
+struct CollectiveFigure {
+  CollectiveCase question{};
+  std::vector<CollectiveResult> points{};  // by size; those that are not usable, too
+  Estimate smallest_us{};                  // of the smallest size
+  Estimate best{};                         // the largest bus bandwidth, bytes per second
+  double half_bytes = not_measured;        // from which size on half of it is reached
+  double limit = not_measured;             // of the bus bandwidth: what the links allow; NaN: not known
+  std::string limit_source{};              // what was measured for it, or why it is not known
+  double share = not_measured;             // of the limit that the largest size reaches
+  CheckVerdict verdict = CheckVerdict::not_judged;
+  std::string why{};  // of the verdict, where it is not ok
+  std::string error{};
+};
+
+// Links that are slower than others of the same kind.
+struct SlowLink {
+  std::vector<std::string> devices{};  // one, whose links are all slow, or two
+  double share = not_measured;         // of the median link's rate
+  std::string text{};                  // "the links of sim:node:5 carry 25 GB/s, 50 % of the median link"
+};
+
+// All that the same GPUs did.
+struct CollectiveStudy {
+  std::vector<std::string> gpus{};
+  std::string device_name{}, library{};
+  bool simulated = false;
+  std::vector<CollectiveFigure> figures{};
+  std::vector<SlowLink> slow_links{};
+  CheckVerdict verdict = CheckVerdict::not_judged;  // the worst of them
+
+  const CollectiveFigure* find(CollectiveOperation, DataType = DataType::fp32) const;  // null if there is none
+};
+
+// From which share of the limit on the largest size is ok: two H100s reach 61 to 77 % at 128 MiB, and more at larger
+// ones. Nothing smaller is judged.
+inline constexpr double least_collective_share = 0.50;
+inline constexpr std::uint64_t least_judged_bytes = 128 * MiB;
+
+// REQUIRES: node_matrix() made the matrix from the same trace.
+std::vector<CollectiveStudy> collective_studies(const Trace&, const NodeMatrix&);
+
+// The time of a size between those that were measured, in us: straight between the sizes next to it, and beyond the
+// largest by its rate. Its interval is that of both. Nothing below the smallest size, and where nothing was measured.
+std::optional<Estimate> time_of(const CollectiveFigure&, std::uint64_t bytes);
+
+}  // namespace npgpu

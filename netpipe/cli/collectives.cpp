@@ -1,0 +1,174 @@
+// npgpu collectives: what GPUs do together, by size, and what the links between them allow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+
+#include "netpipe/cli/check_ending.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/matrix_plan.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/progress.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "netpipe/cli/transfer_sizes.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
+
+namespace npgpu {
+
+namespace cli {
+
+enum class ResultPlace { out, in };
+
+}  // namespace cli
+
+template <> inline constexpr std::array<std::string_view, 2> names_of<cli::ResultPlace>{"out", "in"};
+
+}  // namespace npgpu
+
+namespace npgpu::cli {
+
+namespace {
+
+// Powers of four from --start on, and --end.
+std::vector<std::uint64_t> collective_sizes(const Options& options) {
+  if (const auto sizes = options.maybe("sizes")) return parse_sizes("sizes", *sizes);
+  const std::uint64_t start = parse_size("start", options.text("start"), 1);
+  const std::uint64_t end = parse_size("end", options.text("end"), 1);
+  if (start > end) throw Error(ErrorKind::usage, "--start: it is larger than --end");
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t bytes = start; bytes < end; bytes *= 4) all.push_back(bytes);
+  all.push_back(end);
+  return all;
+}
+
+std::vector<CollectiveSize> fitting_sizes(const CollectiveCase& c, const std::vector<std::uint64_t>& sizes) {
+  std::vector<CollectiveSize> all;
+  for (const std::uint64_t bytes : sizes)
+    all.push_back({fitting_size(c.operation, c.type, devices_of(c).size(), bytes)});
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+Plan collectives_plan(const Options& options) {
+  const std::vector<DeviceInfo> gpus = node_gpus(options, "collectives need GPUs");
+  if (gpus.size() < 2)
+    throw Error(ErrorKind::nothing, fmt::format("collectives need two GPUs, and there is only {}", gpus.front().id));
+  const std::string& first = gpus.front().id;
+  const auto some = reaching(backends<Collectives>(), devices::kind_of(first));
+  if (some.empty())
+    throw Error(ErrorKind::usage,
+                "--device: '" + first + "' does nothing together with others: name GPUs, or sim:NODE");
+  std::vector<std::string> ids;
+  for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
+  const auto sizes = collective_sizes(options);
+  const auto types = parse_names<DataType>("type", options.text("type"));
+  for (const DataType type : types)
+    if (element_bytes(type) == 0)
+      throw Error(ErrorKind::usage, fmt::format("--type {}: collectives are of fp32, bf16, fp16 and int8", name(type)));
+  Plan collectives;
+  for (const auto processes : parse_names<CollectiveProcesses>("processes", options.text("processes"))) {
+    std::vector<Step<Collectives>> steps;  // of a batch: one set of communicators does them
+    for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
+      for (const DataType type : types)
+        for (const ResultPlace place : parse_names<ResultPlace>("place", options.text("place")))
+          for (const Timing timing : parse_names<Timing>("timing", options.text("timing"))) {
+            CollectiveCase c = collective_on(ids, operation, type);
+            c.in_place = place == ResultPlace::in;
+            c.timing = timing;
+            c.processes = processes;
+            std::ranges::move(steps_of<Collectives>(c, fitting_sizes(c, sizes)), std::back_inserter(steps));
+          }
+    add<Collectives>(collectives, *some.front(), gpus.front(), steps);
+  }
+  if (collectives.of<Collectives>().empty())
+    throw Error(ErrorKind::nothing,
+                collectives.left_out.empty() ? "there is nothing to measure" : collectives.left_out.front());
+  for (auto& batch : collectives.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
+  // What the links allow, by copies of kernels, which is what NCCL's are.
+  constexpr std::uint64_t simulated_copy = 16 * MiB;  // beside it latencies are small
+  const bool simulated = gpus.front().simulated;
+  Plan plan = matrix_plan(gpus, {.parts = {gpus.size() == 2 ? MatrixPart::both : MatrixPart::together},
+                                 .accesses = {Access::write},
+                                 .executors = {Executor::sm_kernel},
+                                 .sizes = simulated ? std::vector{simulated_copy} : std::vector<std::uint64_t>{},
+                                 .host_at_once = false});
+  plan.of<Collectives>() = std::move(collectives.of<Collectives>());
+  std::ranges::move(collectives.left_out, std::back_inserter(plan.left_out));
+  return plan;
+}
+
+// ": all-reduce, fp32 is slow: ..."
+std::string first_reason(const std::vector<CollectiveStudy>& all) {
+  for (const CollectiveStudy& study : all) {
+    if (study.verdict == CheckVerdict::slow && !study.slow_links.empty()) return ": " + study.slow_links.front().text;
+    for (const CollectiveFigure& f : study.figures)
+      if (f.verdict == study.verdict && !f.why.empty())
+        return fmt::format(": {} {}: {}", name(f.question.operation), name(f.question.type), f.why);
+  }
+  return "";
+}
+
+int end_collectives(const CampaignResult& campaign, const MeasureOptions& options) {
+  const Trace trace = read_trace(options.output);
+  const TraceResults results(trace);
+  CheckVerdict verdict =
+      results.collectives.empty() ? CheckVerdict::failed_to_run : results.collectives.front().verdict;
+  if (verdict == CheckVerdict::ok && !campaign.failures.empty()) verdict = CheckVerdict::failed_to_run;
+  if (options.json) report_json(std::cout, results);
+  else {
+    if (!options.quiet && !campaign.stopped) collectives_text(std::cout, results, terminal_style());
+    std::cout << fmt::format("{}: {}{}; {} points in {}{}; trace: {}\n", printable(trace.root.hostname),
+                             campaign.stopped ? "stopped" : name(verdict),
+                             verdict == CheckVerdict::ok ? "" : printable(first_reason(results.collectives)),
+                             campaign.measured, clock_text(campaign.wall), rest_of(campaign), options.output);
+  }
+  if (campaign.stopped) {
+    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
+    return exit_code_of(campaign);
+  }
+  // Small sizes have no limit to be held against: to have measured them is all that was asked.
+  return verdict == CheckVerdict::not_judged ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
+}
+
+int run_collectives(const Options& options) {
+  // Each copy at once has a stream of its own; with fewer hardware queues than streams, copies would wait for each
+  // other.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  return measure(options, measure_options(options), collectives_plan, end_collectives);
+}
+
+}  // namespace
+
+Command collectives() {
+  return {
+      "collectives",
+      "what GPUs do together: all-reduce and its like, and what the links allow",
+      "Measures operations that all GPUs of a node do together, by NCCL, which is found at run time: all-reduce, "
+      "reduce-scatter, all-gather, all-to-all and others, by size. Every result is compared. The table has the time, "
+      "the algorithm bandwidth and the bus bandwidth as nccl-tests defines them, and the share of what the links "
+      "between the GPUs allow, which copies at once by kernels measure in the same run. A link that is slower than the "
+      "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a large size reaches less "
+      "than half of the limit; broken 6, results are wrong; failed to run 1; undecided 8; 77, there are no two GPUs, "
+      "or "
+      "NCCL is not there.",
+      {},
+      {"npgpu collectives", "npgpu collectives --collective all-reduce --type bf16,fp32 --output node.h5",
+       "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8"},
+      with_measure_options({{"What is measured (lists: a,b,c)",
+                             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
+                              Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
+                              Option("type", "fp32", "One of: fp32, bf16, fp16, int8."), Option("place", "out"),
+                              Option("timing", "host"), Option("processes", "one")}},
+                            {"Sizes, of the larger buffer of a GPU",
+                             {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
+                              Option("sizes", {}, "Measure these sizes in place of --start and --end.")}}}),
+      run_collectives};
+}
+
+}  // namespace npgpu::cli

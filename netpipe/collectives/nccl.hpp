@@ -1,0 +1,65 @@
+// NCCL, found at run time: nothing is linked and no header of it is needed. These are the few functions and numbers of
+// its public API (docs.nvidia.com/deeplearning/nccl/user-guide, "NCCL API") that are used here, which have been the
+// same since version 2.13.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "npgpu/collective.hpp"
+
+struct CUstream_st;  // of CUDA
+
+namespace npgpu::nccl {
+
+using Communicator = struct ncclComm*;
+using CudaStream = CUstream_st*;
+
+// ncclResult_t
+constexpr int success = 0, remote_error = 6, in_progress = 7;
+// ncclRedOp_t
+constexpr int sum = 0;
+// ncclDataType_t
+constexpr int int8 = 0, fp16 = 6, fp32 = 7, bf16 = 9;
+int type_of(DataType);  // REQUIRES: element_bytes() is not 0
+
+// ncclUniqueId, which is passed by value.
+struct UniqueId {
+  char bytes[128];
+};
+
+struct Library {
+  std::string why_not;  // it cannot be used: one sentence; empty if it can
+  std::string text;     // "NCCL 2.28.9 (libnccl.so.2), NCCL_NVLS_ENABLE=0"
+  int version = 0;      // 22809
+
+  int (*get_version)(int*) = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  const char* (*last_error)(Communicator) = nullptr;
+  int (*unique_id)(UniqueId*) = nullptr;
+  int (*init_all)(Communicator*, int count, const int* devices) = nullptr;
+  int (*init_rank)(Communicator*, int count, UniqueId, int rank) = nullptr;
+  int (*destroy)(Communicator) = nullptr;
+  int (*abort)(Communicator) = nullptr;
+  int (*async_error)(Communicator, int* result) = nullptr;
+  int (*group_start)() = nullptr;
+  int (*group_end)() = nullptr;
+  int (*all_reduce)(const void*, void*, std::size_t count, int type, int op, Communicator, CudaStream) = nullptr;
+  int (*reduce_scatter)(const void*, void*, std::size_t count, int type, int op, Communicator, CudaStream) = nullptr;
+  int (*all_gather)(const void*, void*, std::size_t count, int type, Communicator, CudaStream) = nullptr;
+  int (*broadcast)(const void*, void*, std::size_t count, int type, int root, Communicator, CudaStream) = nullptr;
+  int (*reduce)(const void*, void*, std::size_t count, int type, int op, int root, Communicator, CudaStream) = nullptr;
+  int (*send)(const void*, std::size_t count, int type, int peer, Communicator, CudaStream) = nullptr;
+  int (*receive)(void*, std::size_t count, int type, int peer, Communicator, CudaStream) = nullptr;
+};
+
+// The library that NPGPU_NCCL names, or libnccl.so.2 where the system looks. Never throws.
+Library load();
+// The same, loaded once.
+const Library& library();
+
+// Throws Error(failed), "NCCL: joining the GPUs: unhandled cuda error (...)". `communicator` may be null.
+void check(int result, const char* what, Communicator = nullptr);
+
+}  // namespace npgpu::nccl

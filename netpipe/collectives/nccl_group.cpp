@@ -1,0 +1,114 @@
+#include "netpipe/collectives/nccl_group.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu::nccl {
+
+void within(Seconds how_long, const char* named, std::function<void()> what) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_done = false;
+  };
+  const auto state = std::make_shared<State>();
+  std::thread([state, what = std::move(what)] {
+    what();
+    const std::lock_guard lock(state->mutex);
+    state->is_done = true;
+    state->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(state->mutex);
+  if (!state->changed.wait_for(lock, std::chrono::duration<double>(how_long.count()), [&] { return state->is_done; }))
+    throw Error(ErrorKind::failed, fmt::format("NCCL: {} hangs: it did not end within {:.0f} s; NCCL_DEBUG=INFO shows "
+                                               "what it waits for",
+                                               named, how_long.count()));
+}
+
+void Group::prepare(const Step<Collectives>& step, std::uint64_t seed) {
+  step_ = step;
+  seed_ = seed;
+  for (const auto& rank : ranks) rank->fill(step, seed);
+  settle();
+  once();
+  settle();
+}
+
+void Group::once() {
+  nccl::check(library().group_start(), "beginning a group");
+  for (const auto& rank : ranks) rank->enqueue();
+  nccl::check(library().group_end(), "launching an operation", ranks.front()->communicator());
+}
+
+void Group::abort() {
+  for (const auto& rank : ranks) rank->abort();
+  has_joined = false;
+}
+
+void Group::settle() {
+  constexpr int looks_between = 1000;
+  const Seconds begin = steady_clock().now();
+  try {
+    int looks = 0;
+    for (const auto& rank : ranks)
+      while (!rank->is_idle()) {
+        if (++looks % looks_between != 0) continue;
+        for (const auto& one : ranks) one->look_for_error();
+        if (steady_clock().now() - begin > patience_)
+          throw Error(ErrorKind::failed,
+                      fmt::format("NCCL: {} hangs: {} did not end it within {:.0f} s", name(step_.question.operation),
+                                  rank->device(), patience_.count()));
+      }
+  } catch (const Error&) {
+    abort();
+    throw;
+  }
+}
+
+Group::Trial Group::run(std::uint64_t repeats, const std::function<void()>& meet) {
+  const bool gated = step_.question.timing == Timing::gated;
+  for (const auto& rank : ranks) rank->start(gated);
+  if (meet && !gated) meet();
+  const Seconds begin = steady_clock().now();
+  for (std::uint64_t i = 0; i < repeats; ++i) once();
+  for (const auto& rank : ranks) rank->stop();
+  if (meet && gated) meet();
+  for (const auto& rank : ranks) rank->release();
+  settle();
+  Trial trial{steady_clock().now() - begin};
+  for (const auto& rank : ranks) trial.device.push_back(rank->elapsed());
+  return trial;
+}
+
+std::vector<collectives::WrongElements> Group::check() {
+  if (step_.question.in_place && has_sums(step_.question.operation)) prepare(step_, seed_);
+  std::vector<collectives::WrongElements> all;
+  for (const auto& rank : ranks) all.push_back(rank->compare());
+  return all;
+}
+
+std::optional<std::string> verdict_of(const Step<Collectives>& step,
+                                      const std::vector<collectives::WrongElements>& found,
+                                      std::span<CollectiveSample> last_trial) {
+  const auto gpus = devices_of(step.question);
+  std::optional<std::string> wrong;
+  for (std::size_t lane = 0; lane < found.size(); ++lane) {
+    const collectives::WrongElements& one = found[lane];
+    last_trial[lane].intact = one.count == 0 ? 1 : 0;
+    if (one.count == 0) continue;
+    const auto elements = collectives::part_of(step, gpus.size(), lane).result;
+    if (wrong) *wrong += ", and others on " + gpus[lane];
+    else
+      wrong = fmt::format("on {} {} of {} elements are wrong; number {} is {:#x}, expected {:#x}", gpus[lane],
+                          one.count, elements, one.first, one.found, one.expected);
+  }
+  return wrong;
+}
+
+}  // namespace npgpu::nccl

@@ -1,0 +1,56 @@
+// The GPUs that one process calls NCCL for: all of the node's, or one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netpipe/collectives/nccl_rank.hpp"
+#include "npgpu/clock.hpp"
+
+namespace npgpu::nccl {
+
+class Group {
+ public:
+  // `patience`: with an operation or a trial, of which the longest takes a second or two.
+  explicit Group(Seconds patience) : patience_(patience) {}
+
+  std::vector<std::unique_ptr<Rank>> ranks;
+  bool has_joined = false;
+
+  // Operands are written, and the operation is done once: its kernels are loaded, and the GPUs connected.
+  void prepare(const Step<Collectives>&, std::uint64_t seed);
+  void once();  // an operation is enqueued on each GPU
+  // Throws Error, and ends what hangs, where an operation failed or takes too long.
+  void settle();
+
+  struct Trial {
+    Seconds host{0};
+    std::vector<std::optional<Seconds>> device{};  // of each GPU; nothing where its gate timed out
+  };
+  // `meet` is called when all is ready to begin: behind gates once all is enqueued.
+  Trial run(std::uint64_t repeats, const std::function<void()>& meet = {});
+  // What is wrong with each GPU's result. In place, each operation's sums were the next one's operands: it is done once
+  // more.
+  std::vector<collectives::WrongElements> check();
+
+ private:
+  void abort();
+
+  Seconds patience_;
+  Step<Collectives> step_;
+  std::uint64_t seed_ = 0;
+};
+
+// Sets `intact` of a trial's samples by what is wrong on each GPU, and says what is.
+std::optional<std::string> verdict_of(const Step<Collectives>&, const std::vector<collectives::WrongElements>&,
+                                      std::span<CollectiveSample>);
+
+// Calls `what` in a thread of its own. Throws Error(failed) where it does not come back in time; the thread is left
+// alone then, and `what` must own all that it uses. REQUIRES: no exception leaves it.
+void within(Seconds patience, const char* named, std::function<void()> what);
+constexpr Seconds patience_joining{120};
+
+}  // namespace npgpu::nccl

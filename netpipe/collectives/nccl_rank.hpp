@@ -1,0 +1,70 @@
+// One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "netpipe/collectives/nccl.hpp"
+#include "netpipe/collectives/values.hpp"
+#include "netpipe/devices/cuda/gate.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+
+namespace npgpu::nccl {
+
+// Operations that may wait behind a gate. A launch of NCCL takes several entries of a stream: its kernel, and events
+// between streams of its own.
+constexpr std::uint64_t fits_behind_gate = 100;
+
+class Rank {
+ public:
+  // Buffers of so many bytes. `binds`: the calling thread is bound near the GPU.
+  Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes, bool binds);
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  const std::string& device() const { return device_; }
+  const cuda::Gpu& gpu() const { return gpu_; }
+  Communicator communicator() const { return communicator_.get(); }
+  void join(Communicator own) { communicator_.reset(own); }
+  // Ends operations that hang. join() again before the next operation.
+  void abort();
+
+  // Writes the operand, and poison where the result will be. In stream order, as all below.
+  void fill(const Step<Collectives>&, std::uint64_t seed);
+  // REQUIRES: between the group calls of all ranks of this process; fill().
+  void enqueue();
+  void start(bool gated);
+  void stop();
+  void release();
+  // Nothing if its gate timed out. REQUIRES: is_idle().
+  std::optional<Seconds> elapsed();
+  // Throws Error.
+  bool is_idle() const;
+  // Throws Error where NCCL says that the operation failed.
+  void look_for_error() const;
+
+  // Waits. What is wrong with the result.
+  collectives::WrongElements compare();
+  std::byte* result() const;  // on the device
+
+ private:
+  struct Destroy {
+    void operator()(Communicator) const;
+  };
+
+  std::byte* operand() const;
+
+  std::string device_;
+  std::uint32_t rank_, ranks_;
+  cuda::Gpu gpu_;
+  cuda::Stream stream_;
+  cuda::StreamTimer events_, gated_;
+  cuda::StreamTimer* timer_ = nullptr;  // of this trial
+  cuda::Buffer send_, receive_, wrong_;
+  std::unique_ptr<struct ncclComm, Destroy> communicator_;
+  Step<Collectives> step_;
+  collectives::Values values_;
+  collectives::Part part_;
+};
+
+}  // namespace npgpu::nccl

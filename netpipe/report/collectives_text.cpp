@@ -1,0 +1,115 @@
+// What GPUs do together: a table an operation, then what the links allow and which is slow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/series_text.hpp"
+#include "npgpu/collective_figures.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::string operation_text(const CollectiveCase& c) {
+  std::string text = fmt::format("{}, {}", name(c.operation), name(c.type));
+  if (c.in_place) text += ", in place";
+  if (c.timing == Timing::event) text += ", timed by events";
+  if (c.timing == Timing::gated) text += ", device time behind gates";
+  if (c.processes == CollectiveProcesses::each_gpu) text += ", a process for each GPU";
+  return text;
+}
+
+// The GPU whose operations take longer than others' by its own events.
+std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string>& gpus) {
+  constexpr double apart = 1.05;
+  std::vector<double> known;
+  for (const double us : r.lanes_us)
+    if (us > 0) known.push_back(us);
+  if (known.size() < 2) return "-";
+  std::ranges::sort(known);
+  // Of two GPUs the other one is what it is held against.
+  const double usual = known[(known.size() - 1) / 2];
+  const auto longest = std::ranges::max_element(r.lanes_us, {}, [](double us) { return us > 0 ? us : 0; });
+  const auto lane = static_cast<std::size_t>(longest - r.lanes_us.begin());
+  return *longest > apart * usual && lane < gpus.size() ? gpus[lane] : "-";
+}
+
+std::string about_bytes(double bytes) {
+  for (const auto& [unit, name] : {std::pair{double(GiB), "GiB"}, {double(MiB), "MiB"}, {double(KiB), "KiB"}})
+    if (bytes >= unit) return fmt::format("{} {}", digits_text(bytes / unit, 3), name);
+  return fmt::format("{:.0f} B", bytes);
+}
+
+std::string percent_of_limit_text(double share) { return share > 0 ? fmt::format("{:.1f}", 100 * share) : "-"; }
+
+std::string gb_s(double bytes_per_s) { return digits_text(bytes_per_s * 1e-9); }
+
+}  // namespace
+
+Table collective_table(const CollectiveFigure& f, const std::vector<std::string>& gpus) {
+  const bool stands_out =
+      std::ranges::any_of(f.points, [&](const CollectiveResult& r) { return slowest_gpu(r, gpus) != "-"; });
+  std::vector<Column> columns{
+      right("size"),       decimal("time us"), right("95 % interval", 1), decimal("algorithm GB/s", 2),
+      decimal("bus GB/s"), right("% of limit")};
+  if (stands_out) columns.push_back(left("slowest GPU"));
+  columns.insert(columns.end(), {right("trials", 3), left("")});
+  Table table(std::move(columns));
+  for (const CollectiveResult& r : f.points) {
+    std::vector<std::string> cells{size_text(r.axes.bytes),  digits_text(r.time_us.value),
+                                   interval_text(r.time_us), gb_s(r.rate.value),
+                                   gb_s(r.bus_rate.value),   percent_of_limit_text(r.bus_rate.value / f.limit)};
+    if (stands_out) cells.push_back(slowest_gpu(r, gpus));
+    cells.push_back(std::to_string(r.trials));
+    cells.push_back(std::string(r.usable() ? "" : "!") + (r.unsteady ? "*" : "") + (r.causes ? "d" : ""));
+    table.row(std::move(cells));
+  }
+  return table;
+}
+
+void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::vector<CollectiveStudy>& studies) {
+  for (const CollectiveStudy& study : studies) {
+    doc.gap();
+    doc.title(fmt::format("collectives of {} GPUs, {} to {} ({})", study.gpus.size(), study.gpus.front(),
+                          study.gpus.back(), study.device_name),
+              study.simulated);
+    if (!study.library.empty()) doc.labelled("library", study.library);
+    bool is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
+    for (const CollectiveFigure& f : study.figures) {
+      doc.gap();
+      doc.labelled("operation", operation_text(f.question));
+      doc.labelled("limit", f.limit > 0 ? fmt::format("{} GB/s: {}", gb_s(f.limit), f.limit_source) : f.limit_source);
+      if (!f.error.empty()) doc.labelled("error", f.error, true);
+      if (f.points.empty()) continue;
+      doc.table(collective_table(f, study.gpus));
+      for (const CollectiveResult& r : f.points) {
+        is_any_unusable |= !r.usable();
+        is_any_unsteady |= r.unsteady;
+        is_any_disturbed |= r.causes != 0;
+      }
+      std::string line = fmt::format("{} us at {}, {} GB/s of bus bandwidth at best", digits_text(f.smallest_us.value),
+                                     size_text(f.points.front().axes.bytes), gb_s(f.best.value));
+      if (f.half_bytes > 0) line += fmt::format(", half of it from {} on", about_bytes(f.half_bytes));
+      if (f.best.value > 0) doc.note(line);
+      doc.note(fmt::format("verdict: {}{}", name(f.verdict), f.why.empty() ? "" : ": " + f.why),
+               f.verdict != CheckVerdict::ok && f.verdict != CheckVerdict::not_judged);
+    }
+    doc.gap();
+    for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
+    doc.note(
+        "algorithm GB/s: the size over the time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
+        "limit: of the bus bandwidth, measured by copies of kernels at once");
+    if (is_any_unusable) doc.note("! no usable trial: the results were wrong or not timed", true);
+    if (is_any_unsteady) doc.note(fmt::format("* unsteady: an interval wider than +-{:.0f} %", 100 * least_unsteady));
+    if (is_any_disturbed) doc.note("d disturbed by others");
+  }
+}
+
+void collectives_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
+  Document doc;
+  all_text(doc, of.trace.of<Collectives>(), of.collectives);
+  out << to_text(doc, style);
+}
+
+}  // namespace npgpu

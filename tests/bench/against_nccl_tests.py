@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
+
+    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end BYTES] [--collective all-reduce,...] [--each]
+
+Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row. With --each
+npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread.
+nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing.
+Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
+Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = {"all-reduce": "all_reduce_perf", "all-gather": "all_gather_perf", "reduce-scatter": "reduce_scatter_perf",
+            "all-to-all": "alltoall_perf", "send-receive": "sendrecv_perf"}
+FACTOR = 8
+SMALL = 1 << 20
+
+
+def sizes_to(end):
+    sizes = [64]  # below it nccl-tests has no block for each GPU
+    while sizes[-1] * FACTOR < end:
+        sizes.append(sizes[-1] * FACTOR)
+    return [*sizes, end]
+
+
+def of_npgpu(npgpu, operations, sizes, gpus, folder, each):
+    """us by operation and size."""
+    trace = os.path.join(folder, "ours.h5")
+    devices = ",".join(f"cuda:{i}" for i in range(gpus))
+    done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
+                           ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--rounds", "1", "--output", trace, "--force", "--json", "--progress", "none"],
+                          capture_output=True, text=True)
+    if not done.stdout.startswith("{"):
+        sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")
+    times = {}
+    for series in json.loads(done.stdout)["collectives"]:
+        for point in series["points"]:
+            times[series["case"]["operation"], point["bytes"]] = point["time_us"]["value"]
+    return times
+
+
+def of_nccl_tests(folder, operation, sizes, gpus, each):
+    """us by size: out of place."""
+    times = {}
+    small, large = [s for s in sizes if s < SMALL], [s for s in sizes if s >= SMALL]
+    for some, iterations in ((small, 400), (large, 20)):
+        if not some:
+            continue
+        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g", str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]),
+                               "-f", str(FACTOR), "-n", str(iterations), "-w", "20", "-c", "0"], capture_output=True, text=True)
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if len(words) > 6 and words[0].isdigit():
+                times[int(words[0])] = float(words[5])
+        if not times:
+            sys.exit(f"{PROGRAMS[operation]}: exit code {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("npgpu")
+    parser.add_argument("nccl_tests")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--end", type=int, default=1 << 30)
+    parser.add_argument("--collective", default=",".join(PROGRAMS))
+    parser.add_argument("--each", action="store_true")
+    arguments = parser.parse_args()
+    operations = [o for o in arguments.collective.split(",")
+                  if os.path.exists(os.path.join(arguments.nccl_tests, PROGRAMS[o]))]
+    if not operations:
+        sys.exit(f"none of nccl-tests' programs is in {arguments.nccl_tests}")
+    sizes = sizes_to(arguments.end)
+    ours, theirs = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(arguments.rounds):
+            for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
+                ours.setdefault(key, []).append(us)
+            for operation in operations:
+                for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
+                    theirs.setdefault((operation, size), []).append(us)
+    print(f"{'operation':16}{'bytes':>12}{'npgpu us':>12}{'nccl-tests':>12}{'ratio':>8}  of each round")
+    apart = 0
+    for key in sorted(theirs):
+        if key not in ours:
+            continue
+        ratios = [a / b for a, b in zip(ours[key], theirs[key])]
+        ratio = statistics.median(ratios)
+        is_apart = abs(ratio - 1) > (0.03 if key[1] < SMALL else 0.01)
+        apart += is_apart
+        print(f"{key[0]:16}{key[1]:12}{statistics.median(ours[key]):12.2f}{statistics.median(theirs[key]):12.2f}{ratio:8.3f}"
+              f"{' *' if is_apart else '  '}{' '.join(f'{r:.3f}' for r in ratios)}")
+    print(f"{apart} of {len(set(ours) & set(theirs))} median ratios are more than 1 % from 1 (below 1 MiB 3 %)")
+    return 1 if apart else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

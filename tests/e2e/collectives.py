@@ -1,0 +1,126 @@
+"""npgpu collectives on simulated nodes, whose links are the truth: times, limits, a slow link, wrong results; JSON, tables,
+a figure, what is refused, and a run that was killed goes on."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+
+sys.path.insert(0, os.path.join(SOURCE, "plots"))
+os.environ["NPGPU"] = PROGRAM
+check = Checks()
+GB, MIB = 1e9, 1 << 20
+
+
+def near(value, truth, share=0.01):
+    return value is not None and abs(value / truth - 1) < share
+
+
+def measured(node, path, *more):
+    return run("collectives", "--device", node, "--output", path, *more)
+
+
+def study_of(path):
+    return json.loads(run("report", path, "--json").out)["collective_studies"][0]
+
+
+with folder() as where:
+    def at(name):
+        return os.path.join(where, name)
+
+    # 64 GPUs on links of 400 GB/s: the limits, and the law of rings.
+    big = measured("sim:node64", at("big.h5"), "--sizes", "512B,64MiB,256MiB", "--timing", "gated")
+    check(big.code == 0, f"{big.code} {big.err}")
+    study = study_of(at("big.h5"))
+    check(len(study["gpus"]) == 64 and len(study["operations"]) == 5 and study["verdict"] == "ok" and not study["slow_links"], str(study)[:500])
+    for one in study["operations"]:
+        check(near(one["limit_bus_bytes_per_s"], 400 * GB), f"{one['title']}: limit {one['limit_bus_bytes_per_s']}")
+    report = json.loads(run("report", at("big.h5"), "--json").out)
+    for series in report["collectives"]:
+        if series["case"]["operation"] != "all-reduce":
+            continue
+        point = series["points"][1]
+        truth = 2 * 63 * (1 + 64 * MIB / 64 / 400e9 * 1e6)
+        check(point["bytes"] == 64 * MIB and near(point["time_us"]["value"], truth), f"{point['time_us']}, not {truth}")
+        check(near(point["algorithm_bytes_per_s"]["value"], 64 * MIB / truth * 1e6) and
+              near(point["bus_bytes_per_s"]["value"], 2 * 63 / 64 * 64 * MIB / truth * 1e6), str(point))
+        check(len(point["lanes_us"]) == 64, "a time for each GPU")
+
+    # A link of half rate is named, and it is what the ring reaches.
+    half = measured("sim:node8-half-nvlink", at("half.h5"), "--end", "512MiB", "--collective", "all-reduce,all-to-all")
+    check(half.code == 3 and "slow: copies to and from sim:node8-half-nvlink:5 have" in half.out, f"{half.code} {half.out[-600:]}")
+    study = study_of(at("half.h5"))
+    check([link["devices"] for link in study["slow_links"]] == [["sim:node8-half-nvlink:5"]] and near(study["slow_links"][0]["share"], 0.5), str(study["slow_links"]))
+    for one in study["operations"]:
+        check(near(one["limit_bus_bytes_per_s"], 200 * GB) and one["verdict"] == "ok", f"{one['title']}: {one}")
+    # Sockets make ways that are slower by design: nothing is sick there.
+    sound = measured("sim:node8", at("sound.h5"), "--sizes", "128MiB", "--quiet")
+    check(sound.code == 0 and sound.out.count("\n") == 1 and ": ok; " in sound.out, f"{sound.code} {sound.out}")
+    check(not study_of(at("sound.h5"))["slow_links"], "a healthy node has no slow link")
+    two = measured("sim:h200x2", at("two.h5"), "--sizes", "8,1GiB", "--timing", "host,gated", "--place", "out,in", "--type", "bf16,int8")
+    check(two.code == 0, f"{two.code} {two.err}")
+    for one in study_of(at("two.h5"))["operations"]:
+        check(near(one["limit_bus_bytes_per_s"], 376 * GB) and near(one["share_of_limit"], 1), f"{one['title']}: {one}")
+    check("all-to-all has no form in place" in two.err, two.err[-300:])
+
+    # Each process launches for its own GPU only.
+    both = measured("sim:node64", at("both.h5"), "--collective", "all-reduce", "--sizes", "8", "--processes", "one,each-gpu", "--quiet")
+    check(both.code == 0, both.err)
+    one, each = (series["points"][0]["time_us"]["value"] for series in json.loads(run("report", at("both.h5"), "--json").out)["collectives"])
+    check(each < one, f"{each} us by a process each, {one} us by one")
+
+    # Predicted: what the law says of a size between those that were measured.
+    told = run("predict", at("big.h5"), "--all-reduce", "10MiB")
+    truth = 2 * 63 * (1 + 10 * MIB / 64 / 400e9 * 1e6)
+    check(told.code == 0 and told.out.startswith("SIMULATED all-reduce of 10 MiB of fp32 on 64 GPUs") and f"{truth:.1f} us" in told.out, f"{told.out}{told.err} {truth}")
+    for words, what in ((("--all-reduce", "8"), "too far"), (("--all-reduce", "100GiB"), "too far"), (("--all-reduce", "8", "--json"), "--json")):
+        refused = run("predict", at("big.h5"), *words)
+        check(refused.code == 2 and what in refused.err, refused.err)
+
+    # Wrong results.
+    wrong = measured("sim:zeros", at("zeros.h5"), "--collective", "send-receive", "--sizes", "64MiB")
+    check(wrong.code == 6 and "the results were wrong on sim:zeros:1" in wrong.out, f"{wrong.code} {wrong.out[-500:]}")
+    check(study_of(at("zeros.h5"))["verdict"] == "broken", "and the trace says so")
+
+    # What is refused, in one sentence.
+    for words, code, what in ((("--device", "sim:node8:0"), 77, "collectives need two GPUs"), (("--device", "sim:node8-sick"), 77, "cannot see the memory"),
+                              (("--device", "host"), 2, "the host is none"), (("--device", "sim:node8", "--type", "fp64"), 2, "fp32, bf16, fp16 and int8"),
+                              (("--device", "sim:node8", "--start", "1MiB", "--end", "8"), 2, "--start"),
+                              (("--device", "sim:node8", "--collective", "allreduce"), 2, "all-reduce")):
+        refused = run("collectives", *words, "--output", at("no.h5"))
+        check(refused.code == code and what in refused.err and refused.err.count("npgpu:") == 1, f"{words}: {refused.code} {refused.err}")
+        check(not os.path.exists(at("no.h5")), f"{words}: no trace")
+
+    # Tables, exporters, comparison.
+    import npgpu
+    table = npgpu.load(at("half.h5")).collectives
+    check(set(table["operation"]) == {"all-reduce", "all-to-all"} and (table["counts"] == "bytes of the bus bandwidth").all(), str(table[:3]))
+    trials = npgpu.samples(at("half.h5"), "collectives") if hasattr(npgpu, "samples") else npgpu.load(at("half.h5")).samples("collectives")
+    check(set(trials["lane"]) == set(range(8)), "a sample for each GPU")
+    same = run("compare", at("half.h5"), at("half.h5"))
+    check(same.code == 0 and "all-reduce" in run("compare", at("half.h5"), at("half.h5"), "--all").out + same.out, f"{same.code} {same.out[-300:]}")
+    for form in ("csv", "json"):
+        check("all-reduce" in run("export", at("half.h5"), "--format", form, *(["--table", "collectives"] if form == "csv" else [])).out, form)
+    screen = run("report", at("half.h5"), "--all").out
+    check("SIMULATED collectives of 8 GPUs" in screen and "bus GB/s" in screen, screen[:300])
+    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "collectives", at("half.h5"), "--output", at("half.png")],
+                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "MPLBACKEND": "Agg"}, capture_output=True, text=True)
+    check(drawn.returncode == 0 and os.path.getsize(at("half.png")) > 10000, drawn.stderr)
+
+    # Killed three times, each time somewhere else: nothing that was measured is lost.
+    for number, delay in enumerate((0.15, 0.3, 0.6)):
+        path = at(f"killed{number}.h5")
+        words = [PROGRAM, "collectives", "--device", "sim:node64", "--output", path, "--progress", "points"]
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as ran:
+            time.sleep(delay)
+            ran.send_signal(signal.SIGKILL)
+            said = ran.stderr.read().count("\n")
+        if os.path.exists(path):
+            check(run("report", path, "--json").code == 0, "the trace is whole")
+        again = run("collectives", "--device", "sim:node64", "--output", path, "--resume", "--quiet")
+        check(again.code == 0 and near(study_of(path)["operations"][0]["limit_bus_bytes_per_s"], 400 * GB), f"after {said} points: {again.code} {again.err}")
+
+check.finish()
