@@ -65,9 +65,6 @@ Load load_of(const DeviceRecord& of) {
   return load;
 }
 
-// NVML's bit of those that take clocks away.
-constexpr std::uint64_t power_cap = 0x4;
-
 // The power limit is the usual one, or which is usual is not known.
 bool has_usual_power_limit(const DeviceRecord& of) {
   return !(of.fact("power_limit_w") < 0.99 * of.fact("default_power_limit_w"));

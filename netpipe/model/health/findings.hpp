@@ -18,6 +18,9 @@
 
 namespace npgpu::model {
 
+// The reason for a lower clock that is no fault: the device is held at its power limit (NVML's bit).
+constexpr std::uint64_t power_cap = 0x4;
+
 // The findings of one device, as they come.
 class Findings {
  public:

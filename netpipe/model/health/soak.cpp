@@ -15,7 +15,6 @@ namespace {
 constexpr double least_share = 0.95;  // of a load's rate at its begin, and of its neighbours' median
 constexpr double most_above = 10;     // kelvin over the neighbours' median
 constexpr std::size_t a_group = 3;    // devices, from which a median says whose fault it is
-constexpr std::uint64_t power_cap = 0x4;
 
 std::uint64_t reasons_from(const SoakDevice& device, double since_s) {
   std::uint64_t all = 0;
