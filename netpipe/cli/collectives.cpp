@@ -155,19 +155,18 @@ Command collectives() {
       "between the GPUs allow, which copies at once by kernels measure in the same run. A link that is slower than the "
       "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a large size reaches less "
       "than half of the limit; broken 6, results are wrong; failed to run 1; undecided 8; 77, there are no two GPUs, "
-      "or "
-      "NCCL is not there.",
+      "or NCCL is not there.",
       {},
       {"npgpu collectives", "npgpu collectives --collective all-reduce --type bf16,fp32 --output node.h5",
        "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8"},
-      with_measure_options({{"What is measured (lists: a,b,c)",
-                             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
-                              Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
-                              Option("type", "fp32", "One of: fp32, bf16, fp16, int8."), Option("place", "out"),
-                              Option("timing", "host"), Option("processes", "one")}},
-                            {"Sizes, of the larger buffer of a GPU",
-                             {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
-                              Option("sizes", {}, "Measure these sizes in place of --start and --end.")}}}),
+      with_measure_options(
+          {{"What is measured (lists: a,b,c)",
+            {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
+             Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
+             Option("type", "fp32", "Collectives have fp32, bf16, fp16 and int8."), Option("place", "out"),
+             Option("timing", "host"), Option("processes", "one")}},
+           {"Sizes, of the larger buffer of a GPU",
+            {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."), "sizes"}}}),
       run_collectives};
 }
 

@@ -114,7 +114,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"start", {"SIZE", "The smallest size."}},
       {"end", {"SIZE", "The largest size."}},
       {"perturbation", {"SIZE", "Also measure each size minus and plus this; 0 for none."}},
-      {"sizes", {"LIST", "Measure these sizes in place of --start, --end and --perturbation: 8,4KiB,1MiB."}},
+      {"sizes", {"LIST", "Measure these sizes in place of a range: 8,4KiB,1MiB."}},
 
       // probes
       {"operation", {"LIST", one_of<Operation>("What the kernel does")}},

@@ -175,8 +175,7 @@ Command pieces() {
                  Option("way", {}, "Default: all that can do it."), Option("direction", {}, "Default: h2d,d2h."),
                  Option("to", {}, "A list. Default: all others of the node."),
                  Option("layout", {}, "Default: scattered."), Option("other-layout", {}, "Default: contiguous."),
-                 Option("async", {},
-                        "Of pieces all forms are; this leaves out the wait after each copy of all pieces.")}}}),
+                 Option("async", {}, "Copies of all pieces then follow each other, and one wait follows the last.")}}}),
           [](const Options& options) { return measure(options, pieces_plan); }};
 }
 

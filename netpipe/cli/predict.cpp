@@ -245,7 +245,7 @@ int run_predict(const Options& options) {
 Command predict() {
   return {
       "predict",
-      "predict a job's time in n streams, and the best n, from a trace",
+      "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "

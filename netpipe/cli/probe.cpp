@@ -78,9 +78,10 @@ std::vector<Shape> shapes_of(const std::string& text) {
     if (found == axes().end())
       throw Error(
           ErrorKind::usage,
-          fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                      "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, square, panels",
-                      axis));
+          fmt::format(
+              "--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
+              "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, square, panels",
+              axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}
                             : parse_counts(option, value, found->least, found->most);

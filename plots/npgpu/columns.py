@@ -6,7 +6,7 @@ COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "
           "bytes", "blocks", "threads", "ilp", "access_bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels",
           "registers", "shared_bytes", "intensity", "cluster",
           "bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "nodes", "size", "sub_system",
-          "duty_percent", "window_ms", "length_ms", "pieces", "piece_bytes"}
+          "duty_percent", "window_ms", "length_ms", "pieces", "piece_bytes", "in_place"}
 MEASURES = {"value", "low", "high", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "sm_clock_mhz",
             "memory_clock_mhz", "power_w", "temperature_c", "number", "reference"}
 
@@ -26,7 +26,7 @@ OF_KIND = {
     "probes": (
         "run_uuid host date kind series case_name probe device operation type form space device_uuid device_name "
         "simulated blocks threads ilp access_bytes bytes one_block_per_sm stride offset_bytes ways rung m n k "
-        "panels registers shared_bytes operands intensity pages cluster lane value low high unit counts time_us time_low_us "
+        "panels registers shared_bytes operands intensity cluster pages lane value low high unit counts time_us time_low_us "
         "time_high_us min_us max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
         "disturbed_by unusable").split(),
     "jobs": (

@@ -9,6 +9,8 @@
 #include "netpipe/collectives/nccl_processes.hpp"
 #include "netpipe/collectives/nccl_runner.hpp"
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
 #include "npgpu/collective.hpp"
 #include "npgpu/error.hpp"
 
@@ -96,9 +98,14 @@ TEST_CASE("a byte that is wrong on one GPU is found, and the GPU is named") {
     REQUIRE(runner.run(2, trial));
     constexpr std::uint64_t offset = 70000;  // of element 35000
     std::uint8_t byte = 0;
-    cuda::check(cudaMemcpy(&byte, runner.rank(1).result() + offset, 1, cudaMemcpyDefault), "reading a byte");
+    const cuda::Stream stream = cuda::stream_of(cuda::ordinal_or_throw(gpus[1]));
+    const auto copy = [&](void* to, const void* from) {
+      cuda::check(cudaMemcpyAsync(to, from, 1, cudaMemcpyDefault, stream.get()), "copying a byte");
+      stream.synchronize();
+    };
+    copy(&byte, runner.rank(1).result() + offset);
     byte ^= 0x10;
-    cuda::check(cudaMemcpy(runner.rank(1).result() + offset, &byte, 1, cudaMemcpyDefault), "spoiling a byte");
+    copy(runner.rank(1).result() + offset, &byte);
     const auto wrong = runner.check(trial);
     REQUIRE(wrong);
     MESSAGE(*wrong);
