@@ -81,7 +81,7 @@ with folder() as where:
             row = table.iloc[0]
             one = series[int(row.series)]
             visits, samples = one["visits"][:], one["samples"][:]
-            code = {a: 0 if row[a] == "usual" else row[a] for a in axes}  # of a word
+            code = {a: 0 if row[a] in ("usual", "fixed") else row[a] for a in axes}  # of a word
             at_point = numpy.all([visits[a] == code[a] for a in axes], axis=0)
             of_point = at_point & (visits["disturbed"] == 0)
             if row.visits_counted == of_point.sum():
