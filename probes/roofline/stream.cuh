@@ -28,7 +28,7 @@ struct Run {
   std::uint32_t rounds;   // of a step's operations, where they are too many to be written one by one
   float one;              // 1, which only the host knows
   roofline::Total* totals;
-  uint4* kept;  // null; see keep()
+  uint4* kept;  // null; see force_load()
   BlockRecord* records;
   std::uint32_t launch;
 };
@@ -48,11 +48,11 @@ __device__ inline void load(Words& words, const uint4* at) {
 __device__ inline std::uint32_t take_turn(const Run& run) {
   return threadIdx.x % warp == 0 ? atomicInc(run.next_turn, UINT32_MAX - 1) : 0;
 }
-__device__ inline std::uint32_t told(std::uint32_t turn) { return __shfl_sync(0xFFFFFFFF, turn, 0); }
+__device__ inline std::uint32_t broadcast_turn(std::uint32_t turn) { return __shfl_sync(0xFFFFFFFF, turn, 0); }
 
 // Never called. As these words may be needed here, the assembler loads them here, and not behind the operations that
 // follow, just before those that need them.
-__device__ inline void keep(const Words& words, const Run& run) {
+__device__ inline void force_load(const Words& words, const Run& run) {
 #pragma unroll
   for (unsigned i = 0; i < accesses; ++i) run.kept[i] = words[i];
   __trap();
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(roofline::max_threads, roofline::blocks_of_uni
   Work work;
   work.begin(run);
   const BlockClock clock(true);
-  std::uint32_t turn = told(take_turn(run));
+  std::uint32_t turn = broadcast_turn(take_turn(run));
   if (turn < run.turns) {
     std::uint32_t next = take_turn(run), pair = run.pairs;
     const uint4* at = begin_of(turn);
@@ -82,13 +82,13 @@ __global__ void __launch_bounds__(roofline::max_threads, roofline::blocks_of_uni
       work.step(now, run);
       at += 2 * of_step;
       if (--pair == 0) {
-        turn = told(next);
+        turn = broadcast_turn(next);
         at = begin_of(turn);
         pair = run.pairs;
         next = take_turn(run);
       }
       load(now, at);
-      if (run.kept) keep(now, run);
+      if (run.kept) force_load(now, run);
       work.step(then, run);
       load(then, at + of_step);
     } while (turn < run.turns);
