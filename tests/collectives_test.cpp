@@ -66,6 +66,7 @@ TEST_CASE("sizes have whole elements and blocks") {
   CHECK(fitting_size(CollectiveOperation::all_gather, DataType::fp32, 8, 8) == 32);
   CHECK(fitting_size(CollectiveOperation::all_gather, DataType::int8, 3, 1000) == 1008);
   CHECK(fitting_size(CollectiveOperation::all_to_all, DataType::bf16, 8, MiB) == MiB);
+  CHECK(fitting_size(CollectiveOperation::all_reduce, DataType::fp32, 8, UINT64_MAX) == UINT64_MAX - 3);
 }
 
 // Every element of every result is written once, by what some rank has.

@@ -41,7 +41,10 @@ std::vector<std::uint64_t> collective_sizes(const Options& options) {
   const std::uint64_t end = parse_size("end", options.text("end"), 1);
   if (start > end) throw Error(ErrorKind::usage, "--start: it is larger than --end");
   std::vector<std::uint64_t> all;
-  for (std::uint64_t bytes = start; bytes < end; bytes *= 4) all.push_back(bytes);
+  for (std::uint64_t bytes = start; bytes < end; bytes *= 4) {
+    all.push_back(bytes);
+    if (bytes > end / 4) break;  // the next one may be more than 64 bits hold
+  }
   all.push_back(end);
   return all;
 }

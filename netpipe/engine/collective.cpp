@@ -78,7 +78,9 @@ std::uint64_t fitting_size(CollectiveOperation operation, DataType type, std::si
   // Blocks of more than a few elements begin at multiples of 16 bytes, as libraries like them.
   constexpr std::uint64_t aligned = 16;
   const std::uint64_t step = has_blocks(operation) && bytes >= aligned * gpus ? aligned * gpus : whole;
-  return (bytes + step - 1) / step * step;
+  const std::uint64_t rest = bytes % step;
+  if (rest == 0) return bytes;
+  return bytes > UINT64_MAX - step ? bytes - rest : bytes - rest + step;
 }
 
 std::optional<std::string> why_no_collective(const Step<Collectives>& step) {

@@ -66,6 +66,10 @@ with folder() as where:
         check(near(one["limit_bus_bytes_per_s"], 376 * GB) and near(one["share_of_limit"], 1), f"{one['title']}: {one}")
     check("all-to-all has no form in place" in two.err, two.err[-300:])
 
+    # Four times the last size but one is more than 64 bits hold.
+    huge = run("collectives", "--device", "sim:node8", "--end", "18000000000000000000", "--dry-run")
+    check(huge.code == 0 and "do not fit into a GPU's memory" in huge.out + huge.err, f"{huge.code} {huge.out[-300:]}{huge.err[-300:]}")
+
     # Each process launches for its own GPU only.
     both = measured("sim:node64", at("both.h5"), "--collective", "all-reduce", "--sizes", "8", "--processes", "one,each-gpu", "--quiet")
     check(both.code == 0, both.err)
