@@ -1,11 +1,10 @@
 // Calls on simulated devices, whose truth is exact, and what the model says of them.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "changed_spec.hpp"
 #include "npgpu/call.hpp"
 #include "npgpu/error.hpp"
 
@@ -16,34 +15,26 @@ using namespace npgpu;
 namespace {
 
 // data/devices/plain.json with costs of calls and no noise, in a file of its own.
-class Device {
+class Device : public ChangedSpec {
  public:
-  explicit Device(const nlohmann::json& changes = nlohmann::json::object()) {
-    std::ifstream in(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/devices/plain.json");
-    auto spec = nlohmann::json::parse(in);
-    spec.erase("noise");
-    spec["host"] = {{"copy_us", 5}, {"copy_async_us", 2}, {"launch_us", 3}, {"record_us", 0.5}, {"synchronize_us", 1}};
-    auto& hardware = spec["hardware"];
-    hardware = {{"sms", 4},
-                {"kernel_latency_us", 2},
-                {"empty_kernel_us", 1.5},
-                {"call_launch_us", 3},
-                {"call_argument_byte_us", 0.001},
-                {"call_graph_launch_us", 4},
-                {"graph_chain_kernel_us", 0.5},
-                {"graph_fork_kernel_us", 0.25},
-                {"call_graph_instantiate_us", 10},
-                {"graph_instantiate_kernel_us", 2}};
-    hardware.update(changes);
-    std::ofstream(path_) << spec;
-  }
-  ~Device() { std::filesystem::remove(path_); }
-  std::string id() const { return "sim:" + path_.string(); }
-
- private:
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("calls_test_" + std::to_string(++made_) + ".json");
-  static inline int made_ = 0;
+  explicit Device(const nlohmann::json& changes = nlohmann::json::object())
+      : ChangedSpec("plain", [&](nlohmann::json& spec) {
+          spec.erase("noise");
+          spec["host"] = {
+              {"copy_us", 5}, {"copy_async_us", 2}, {"launch_us", 3}, {"record_us", 0.5}, {"synchronize_us", 1}};
+          auto& hardware = spec["hardware"];
+          hardware = {{"sms", 4},
+                      {"kernel_latency_us", 2},
+                      {"empty_kernel_us", 1.5},
+                      {"call_launch_us", 3},
+                      {"call_argument_byte_us", 0.001},
+                      {"call_graph_launch_us", 4},
+                      {"graph_chain_kernel_us", 0.5},
+                      {"graph_fork_kernel_us", 0.25},
+                      {"call_graph_instantiate_us", 10},
+                      {"graph_instantiate_kernel_us", 2}};
+          hardware.update(changes);
+        }) {}
 };
 
 const Backend<Calls>& backend() {

@@ -5,11 +5,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "changed_spec.hpp"
 #include "netpipe/engine/piece_slots.hpp"
 #include "npgpu/error.hpp"
 
@@ -20,26 +19,18 @@ using namespace npgpu;
 namespace {
 
 // data/devices/plain.json without noise, with round costs: a link of 10 GB/s (10,000 bytes in 1 us) and 2 us.
-class Device {
+class Device : public ChangedSpec {
  public:
-  explicit Device(const nlohmann::json& changes = nlohmann::json::object()) {
-    std::ifstream in(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/devices/plain.json");
-    auto spec = nlohmann::json::parse(in);
-    spec.erase("noise");
-    spec["host"] = {{"copy_us", 5}, {"copy_async_us", 2}, {"launch_us", 3}, {"record_us", 0.5}, {"synchronize_us", 1}};
-    const nlohmann::json link = {{"rate_gb_s", 10}, {"latency_us", 2}, {"gap_us", 0.5}};
-    spec["links"] = {{"h2d", {{"pinned", link}}}, {"d2h", {{"pinned", link}}}, {"d2d", link}};
-    spec["hardware"] = {{"sms", 4}};
-    spec.update(changes, true);
-    std::ofstream(path_) << spec;
-  }
-  ~Device() { std::filesystem::remove(path_); }
-  std::string id() const { return "sim:" + path_.string(); }
-
- private:
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("pieces_test_" + std::to_string(++made_) + ".json");
-  static inline int made_ = 0;
+  explicit Device(const nlohmann::json& changes = nlohmann::json::object())
+      : ChangedSpec("plain", [&](nlohmann::json& spec) {
+          spec.erase("noise");
+          spec["host"] = {
+              {"copy_us", 5}, {"copy_async_us", 2}, {"launch_us", 3}, {"record_us", 0.5}, {"synchronize_us", 1}};
+          const nlohmann::json link = {{"rate_gb_s", 10}, {"latency_us", 2}, {"gap_us", 0.5}};
+          spec["links"] = {{"h2d", {{"pinned", link}}}, {"d2h", {{"pinned", link}}}, {"d2d", link}};
+          spec["hardware"] = {{"sms", 4}};
+          spec.update(changes, true);
+        }) {}
 };
 
 const Backend<Pieces>& backend() {
