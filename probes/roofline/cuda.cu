@@ -88,10 +88,8 @@ class RooflineRunner final : public CudaProbeRunner {
  private:
   bool is_tensor() const { return question().operation == Operation::mma; }
   std::uint32_t operations() const { return roofline::operations_of_step(question(), shape()); }
-  std::uint32_t region_bytes() const { return roofline::steps_of_region * roofline::step_bytes * roofline::warp; }
   std::uint64_t turns_of_repeat() const {
-    return std::uint64_t{shape().blocks} * (shape().threads / roofline::warp) *
-           (roofline::steps_of_repeat / roofline::steps_of_region);
+    return std::uint64_t{shape().blocks} * (roofline::steps_of_repeat / roofline::steps_of_region);
   }
   Total* totals() const { return reinterpret_cast<Total*>(totals_.data()); }
 
@@ -105,8 +103,8 @@ class RooflineRunner final : public CudaProbeRunner {
     }
     taken_ = {.turns = 0,
               .first = 0,
-              .regions = static_cast<std::uint32_t>(shape().bytes / region_bytes()),
-              .region_words = region_bytes() / 4};
+              .regions = static_cast<std::uint32_t>(shape().bytes / roofline::region_bytes(shape())),
+              .region_words = roofline::region_bytes(shape()) / 4};
     timed(0);
   }
   ProbeSample launch(std::uint64_t repeats) override {
@@ -122,7 +120,7 @@ class RooflineRunner final : public CudaProbeRunner {
   }
   // A chain of fp32 counts to 2^24. Where an element is taken n times, one of 64 makes it grow by n; where it is taken
   // once, each by 1, and there are two of a chain in a step at most. This is a half to a quarter of the way, because a
-  // warp may take more turns than others. Sums of products go up and down, and stay far below.
+  // block may take more turns than others. Sums of products go up and down, and stay far below.
   std::uint64_t most_repeats() const {
     const std::uint64_t turns = (UINT32_MAX - std::uint64_t{taken_.regions}) / turns_of_repeat() / 2;
     const std::uint64_t growth = is_tensor() ? 1 : std::max(1u, operations() / roofline::chains / 64);

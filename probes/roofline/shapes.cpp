@@ -55,8 +55,8 @@ std::optional<std::string> refuses(const ProbeCase& c, const Shape& shape) {
   if (!std::has_single_bit(shape.intensity) || shape.intensity < least(c) || shape.intensity > most(c))
     return "an intensity of " + std::to_string(shape.intensity) + ": it takes powers of two from " +
            std::to_string(least(c)) + " to " + std::to_string(most(c)) + " operations for each KiB";
-  const std::uint32_t region = steps_of_region * step_bytes * warp;
-  if (shape.bytes < region) return "a working set of less than " + std::to_string(region) + " bytes";
+  if (shape.bytes < region_bytes(shape))
+    return "a working set of less than " + std::to_string(region_bytes(shape)) + " bytes";
   return std::nullopt;
 }
 

@@ -71,7 +71,7 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
            {std::tuple{1u, 32u, 96 * KiB}, {3u, 256u, 4 * MiB}, {4 * most + 1, 96u, MiB}}) {
         // More blocks than a device holds at once take turns alike at every intensity.
         if (blocks > most && shape.intensity > first.intensity) continue;
-        if (blocks > 1 && shape.intensity > 16 * KiB) continue;
+        if (blocks > 1 && shape.intensity > 4 * KiB) continue;
         std::tie(shape.blocks, shape.threads, shape.bytes) = std::tuple(blocks, threads, bytes);
         all.push_back(shape);
       }
