@@ -137,6 +137,14 @@ struct KeyFigure : Change {
   TimeClass time_class = TimeClass::device_copies;
 };
 
+// The energy of a kind of work for each operation or byte, over idle: `a` and `b` in J; of idle, W of the device. Of
+// several runs on a side the geometric mean. Here `slower` is more energy, and `faster` less. Rest is judged between
+// runs that were as warm. No such change makes an outcome slower.
+struct EnergyChange : Change {
+  EnergyCase question{};  // devices as A names them
+  bool simulated = false;
+};
+
 // What all points of a class have in common, among those that take about as long: the median of their changes.
 struct SharedChange : Change {
   std::size_t band = 0;    // as DriftByTime has it
@@ -152,12 +160,13 @@ struct Comparison {
   std::vector<CaseComparison> cases{};  // in A's order, then those that only B has
   std::vector<KeyFigure> figures{};
   std::vector<ClassComparison> classes{};  // those that both sides have, in their order
+  std::vector<EnergyChange> energies{};    // in A's order, then those that only B has
   Tolerances tolerances{};
   std::size_t a_runs = 0, b_runs = 0;
-  std::string other_hardware{};         // why A and B are not the same hardware, in one sentence; empty if they are
-  std::string other_cards{};            // the same of two cards of one model; such differ, healthy ones, too
-  std::size_t energies = 0, soaks = 0;  // series of energy and of soaks in B, which are not compared
-  bool judges_cards = false;            // what differs between cards counts all the same
+  std::string other_hardware{};  // why A and B are not the same hardware, in one sentence; empty if they are
+  std::string other_cards{};     // the same of two cards of one model; such differ, healthy ones, too
+  std::size_t soaks = 0;         // series of soaks in B, which are not compared
+  bool judges_cards = false;     // what differs between cards counts all the same
 };
 
 // What it comes to; the first that holds.
@@ -166,7 +175,7 @@ enum class Outcome {
   cards,        // something is slower, on another card than A's
   slower,       // something is slower, and not by the clock alone
   clock,        // something is slower by the clock
-  cannot_tell,  // nothing is slower, as far as can be told
+  cannot_tell,  // nothing is slower, as far as can be told; nor where nothing that takes time was compared
   not_slower,   // nothing is
 };
 template <>

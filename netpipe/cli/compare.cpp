@@ -32,11 +32,10 @@ struct Read {
 };
 
 bool share_a_point(const Comparison& found) {
-  return std::ranges::any_of(found.cases, [](const CaseComparison& of) {
-    return std::ranges::any_of(of.points, [](const PointComparison& p) {
-      return p.verdict != Verdict::only_a && p.verdict != Verdict::only_b;
-    });
-  });
+  const auto is_shared = [](const Change& c) { return c.verdict != Verdict::only_a && c.verdict != Verdict::only_b; };
+  return std::ranges::any_of(found.energies, is_shared) ||
+         std::ranges::any_of(found.cases,
+                             [&](const CaseComparison& of) { return std::ranges::any_of(of.points, is_shared); });
 }
 
 int exit_code_of(Outcome outcome) {
@@ -70,10 +69,9 @@ int run_compare(const Options& options) {
     of.found = compare(of.a.runs, of.b.runs, tolerance);
     of.found.judges_cards = options.on("other-hardware");
     if (!share_a_point(of.found))
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{} and {} have no point in common{}", of.a.files.front(), of.b.files.front(),
-                      of.found.energies || of.found.soaks ? ": series of energy and of soaks are not compared" : ""));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} and {} have no point in common{}", of.a.files.front(), of.b.files.front(),
+                              of.found.soaks ? ": series of soaks are not compared" : ""));
   }
   write(options, of);
   return of.refused ? exit_code::other_hardware : exit_code_of(outcome_of(of.found));
@@ -87,8 +85,9 @@ Command compare_traces() {
       "what has become slower from traces A to traces B",
       "Names A and B and their differences. Lists what is slower in B, by how much each class of measurement changed "
       "as a "
-      "whole, and the smallest change that these runs can show. Key figures and a line for "
-      "each case follow. A folder stands for its traces (*.h5), a merged file for its runs, and FILE:N for run N of "
+      "whole, and the smallest change that these runs can show. Key figures, what each operation and byte takes of "
+      "energy, and a line for each case follow. A folder stands for its traces (*.h5), a merged file for its runs, and "
+      "FILE:N for run N of "
       "it; several on a side are written before and after --. From three runs on a side, runs are compared rather than "
       "rounds. Two cards of one model are compared, and what differs between them is said and does not count, unless "
       "--other-hardware is given. Exit codes: 0 nothing was found slower, 3 something is, 5 in time "

@@ -57,7 +57,10 @@ std::string tally(const std::vector<CaseComparison>& cases) {
 }
 
 std::string headline(const Comparison& found) {
-  const auto counts = fmt::format(" {}: {}.", counted(found.cases.size(), "case"), tally(found.cases));
+  std::string counts;
+  if (!found.cases.empty()) counts = fmt::format(" {}: {}.", counted(found.cases.size(), "case"), tally(found.cases));
+  if (const auto more = more_energy_items(found); !more.empty())
+    counts += fmt::format(" It takes more energy for: {}.", fmt::join(more, "; "));
   const auto items = [&] { return fmt::format("{}", fmt::join(slower_items(found), "; ")); };
   switch (outcome_of(found)) {
     case Outcome::broken:
@@ -68,7 +71,9 @@ std::string headline(const Comparison& found) {
     case Outcome::slower: return fmt::format("B is slower than A in: {}.", items()) + counts;
     case Outcome::clock:
       return fmt::format("B is slower than A by its clock, in time and not in cycles, in: {}.", items()) + counts;
-    case Outcome::cannot_tell: return "B is not slower than A, as far as these runs can tell." + counts;
+    case Outcome::cannot_tell:
+      if (found.cases.empty()) return "Energies were compared, and nothing that takes time." + counts;
+      return "B is not slower than A, as far as these runs can tell." + counts;
     case Outcome::not_slower: break;
   }
   return "B is not slower than A." + counts;
@@ -162,6 +167,32 @@ void figures(Document& doc, const Comparison& found) {
                verdict_text(f.verdict, f.reason)},
               judged(f.verdict));
   add_table(doc, std::move(table));
+}
+
+std::string energy_word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::slower: return "more";
+    case Verdict::faster: return "less";
+    default: return word_of(verdict);
+  }
+}
+
+void energies(Document& doc, const Comparison& found) {
+  if (found.energies.empty()) return;
+  doc.heading("Energy of an operation or a byte over idle in pJ, and of idle in W: change in %");
+  Table table(
+      {left("work"), left("device"), decimal("A"), decimal("B"), right("change"), right("95 %", 1), left("verdict")});
+  std::set<std::string> notes;
+  for (const EnergyChange& e : found.energies) {
+    table.row({work_text(e.question), e.question.device, digits_text(in_energy_unit(e, e.a)),
+               digits_text(in_energy_unit(e, e.b)), percent(e.change), interval(e), energy_word(e.verdict)},
+              e.verdict == Verdict::broken ? Health::fail : Health::pass);
+    if (!e.note.empty()) notes.insert(work_text(e.question) + ": " + e.note);
+  }
+  add_table(doc, std::move(table));
+  doc.note(fmt::format("changes above {} matter; none of them makes B slower",
+                       tolerance_percent(found.energies.front().tolerance)));
+  for (const std::string& note : notes) doc.note(note);
 }
 
 // " at 132 blocks and 2 more points" where a case's verdict rests on points alone, else empty.
@@ -301,9 +332,10 @@ Document compare_document(const ComparisonReport& of, const ComparisonDetail& de
   doc.add(Document::Verdict{headline(of.found), is_alarming(outcome_of(of.found)) ? Health::fail : Health::pass});
   classes(doc, of.found);
   figures(doc, of.found);
-  cases(doc, of.found, detail);
+  energies(doc, of.found);
+  if (!of.found.cases.empty()) cases(doc, of.found, detail);
   if (detail.points) points(doc, of.found, detail);
-  explain(doc, of.found);
+  if (!of.found.cases.empty()) explain(doc, of.found);
   return doc;
 }
 

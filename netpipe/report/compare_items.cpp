@@ -69,6 +69,15 @@ void add_point(std::vector<Item>& all, const CaseComparison& of, double counted)
   if (most) all.push_back({fmt::format("{} at {}, {}", of.name, most->axes, by_text(*most)), most->change});
 }
 
+// The first ones, and how many more there are.
+std::vector<std::string> first_of(std::vector<std::string> texts) {
+  if (const std::size_t all = texts.size(); all > most_items + 1) {
+    texts.resize(most_items);
+    texts.push_back(fmt::format("and {} more", all - most_items));
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string share_text(double share) {
@@ -109,11 +118,23 @@ std::vector<std::string> slower_items(const Comparison& found) {
   std::vector<std::string> texts;
   for (const auto* items : {&of_classes, &others})
     for (const Item& item : *items) texts.push_back(item.text);
-  if (const std::size_t all = texts.size(); all > most_items + 1) {
-    texts.resize(most_items);
-    texts.push_back(fmt::format("and {} more", all - most_items));
-  }
-  return texts;
+  return first_of(std::move(texts));
+}
+
+std::vector<std::string> more_energy_items(const Comparison& found) {
+  std::vector<Item> all;
+  for (const EnergyChange& energy : found.energies)
+    if (energy.verdict == Verdict::slower)
+      all.push_back({work_text(energy.question) + ", " + by_text(energy), energy.change});
+  std::ranges::stable_sort(all, std::ranges::greater{}, &Item::change);
+  std::vector<std::string> texts;
+  for (const Item& item : all) texts.push_back(item.text);
+  return first_of(std::move(texts));
+}
+
+std::string_view energy_unit(const EnergyChange& energy) { return is_idle(energy.question.work) ? "W" : "pJ"; }
+double in_energy_unit(const EnergyChange& energy, double value) {
+  return is_idle(energy.question.work) ? value : value * 1e12;
 }
 
 std::vector<std::string> broken_items(const Comparison& found) {
@@ -128,11 +149,10 @@ std::vector<std::string> broken_items(const Comparison& found) {
     texts.push_back(fmt::format("{} at {}{} ({})", of.name, first->axes,
                                 count > 1 ? " and " + counted(count - 1, "more point") : "", first->note));
   }
-  if (const std::size_t all = texts.size(); all > most_items + 1) {
-    texts.resize(most_items);
-    texts.push_back(fmt::format("and {} more", all - most_items));
-  }
-  return texts;
+  for (const EnergyChange& energy : found.energies)
+    if (energy.verdict == Verdict::broken || energy.verdict == Verdict::no_figure)
+      texts.push_back(fmt::format("energy of {} ({})", work_text(energy.question), energy.note));
+  return first_of(std::move(texts));
 }
 
 }  // namespace npgpu

@@ -21,5 +21,10 @@ std::string spaced(std::string_view name);  // "host-copies" as "host copies"
 std::vector<std::string> slower_items(const Comparison&);
 // "fp32 compute: B: void: ...": what has wrong results or no figure.
 std::vector<std::string> broken_items(const Comparison&);
+// "fma fp32 (random), by 5.1 % (4.6 .. 5.6)": work that takes more energy.
+std::vector<std::string> more_energy_items(const Comparison&);
+// An energy's a or b as it is shown: pJ of an operation or a byte; W of rest.
+std::string_view energy_unit(const EnergyChange&);
+double in_energy_unit(const EnergyChange&, double value);
 
 }  // namespace npgpu

@@ -14,6 +14,8 @@
 //                    CHANGE } ] } ]   what all points of the class have in common
 //     "counts": { "same": 41, ... }  cases by verdict,
 //     "figures": [ { name, at, unit, class, CHANGE } ]   a and b in that unit
+//     "energies": [ { work, device, unit, CHANGE } ]   of an operation or a byte over idle (pJ), of idle W; `slower` is
+//                                                      more energy
 //     "cases": [ { kind, title, name, lane, class, trials_stand_in, verdict, reason,
 //                  parts: [ { third, first, last, points, CHANGE } ],
 //                  points: [ { point, CHANGE } ] } ] }
@@ -24,6 +26,7 @@
 #include <algorithm>
 
 #include "netpipe/model/compare/who.hpp"
+#include "netpipe/report/compare_items.hpp"
 #include "netpipe/report/json.hpp"
 
 namespace npgpu {
@@ -57,6 +60,15 @@ Json key_figure_json(const KeyFigure& figure) {
   Json json{entry("name", figure.name), entry("at", figure.at), entry("unit", figure.unit),
             entry("class", name(figure.time_class))};
   add_change(json, figure);
+  return json;
+}
+Json energy_change_json(const EnergyChange& energy) {
+  Json json{entry("work", work_text(energy.question)), entry("device", energy.question.device),
+            entry("unit", energy_unit(energy))};
+  EnergyChange shown = energy;
+  shown.a = in_energy_unit(energy, energy.a);
+  shown.b = in_energy_unit(energy, energy.b);
+  add_change(json, shown);
   return json;
 }
 Json class_json(const ClassComparison& of) {
@@ -131,6 +143,7 @@ void compare_json(std::ostream& out, const ComparisonReport& of) {
     json["classes"] = array_of(found.classes, class_json);
     json["counts"] = counts_json(found.cases);
     json["figures"] = array_of(found.figures, key_figure_json);
+    json["energies"] = array_of(found.energies, energy_change_json);
     json["cases"] = array_of(found.cases, compared_case_json);
   }
   write_json(out, json, 1);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "netpipe/model/compare/classes.hpp"
+#include "netpipe/model/compare/energies.hpp"
 #include "netpipe/model/compare/parts.hpp"
 #include "netpipe/model/compare/tolerances.hpp"
 
@@ -160,14 +161,15 @@ Outcome outcome_of(const Comparison& all) {
       return std::ranges::any_of(of.parts, holds) || std::ranges::any_of(of.points, holds);
     });
   };
-  if (any([](const Change& c) { return is(c, Verdict::broken) || is(c, Verdict::no_figure); })) return Outcome::broken;
+  const auto is_broken = [](const Change& c) { return is(c, Verdict::broken) || is(c, Verdict::no_figure); };
+  if (any(is_broken) || std::ranges::any_of(all.energies, is_broken)) return Outcome::broken;
   const bool slower = any([](const Change& c) { return is_slower(c, false); });
   const bool by_clock = any([](const Change& c) { return is_slower(c, true); });
   if ((slower || by_clock) && !all.other_cards.empty() && !all.judges_cards) return Outcome::cards;
   if (slower) return Outcome::slower;
   if (by_clock) return Outcome::clock;
   const auto untold = [](const CaseComparison& of) { return of.verdict == Verdict::cannot_tell; };
-  return std::ranges::any_of(all.cases, untold) ? Outcome::cannot_tell : Outcome::not_slower;
+  return all.cases.empty() || std::ranges::any_of(all.cases, untold) ? Outcome::cannot_tell : Outcome::not_slower;
 }
 
 Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
@@ -178,10 +180,8 @@ Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
   all.other_hardware = other_hardware(a, b);
   all.other_cards = other_cards(a, b);
   all.tolerances = model::tolerances_of(tolerance);
-  for (const Trace* trace : b) {
-    all.energies += trace->of<Energies>().size();
-    all.soaks += trace->of<Soaks>().size();
-  }
+  all.energies = model::energy_changes(model::runs_of(a, b), tolerance);
+  for (const Trace* trace : b) all.soaks += trace->of<Soaks>().size();
   SharedChanges shared(curves, all.tolerances);
   Tests tests;
   std::vector<FigureOf> figures;

@@ -169,7 +169,7 @@ std::vector<CaseCurve> curves_of(Runs a, Runs b) {
   const auto names = names_of_slots(runs);
   std::vector<CaseCurve> all;
   for_each_kind([&]<class K>() {
-    // Windows and slices have one length: Comparison::energies and soaks.
+    // Windows and slices have one length: energies.hpp compares what they cost, and of soaks nothing is compared.
     if constexpr (std::is_same_v<K, Energies> || std::is_same_v<K, Soaks>) return;
     else
       for (const Question<K>& question : questions_of<K>(runs)) {

@@ -121,8 +121,6 @@ std::vector<std::string> doubts_of(const ComparisonReport& of) {
         "{} of {} cases have one visit to each point on a side: their trials stand in for rounds, and such intervals "
         "do not hold what changes from visit to visit and from run to run",
         std::ranges::count(cases, true, &CaseComparison::trials_stand_in), cases.size()));
-  if (of.found.energies > 0)
-    all.push_back(fmt::format("{} series of energy of B are not compared: npgpu report shows each", of.found.energies));
   if (of.found.soaks > 0)
     all.push_back(fmt::format("{} series of soaks of B are not compared: npgpu report shows each", of.found.soaks));
   return all;
