@@ -36,7 +36,7 @@ ProbeSample run(Runner<Probes>& runner, std::uint64_t repeats) {
   return samples.at(0);
 }
 
-// Each probe is a subcase, so that a checker can look at one at a time.
+// Each probe is a subcase, and each of its cases one of that, so that a checker can look at one at a time.
 template <class Visit> void each_case(Visit visit) {
   std::map<std::string, std::vector<ProbeCase>> cases;
   std::size_t count = 0;
@@ -52,8 +52,10 @@ template <class Visit> void each_case(Visit visit) {
     SUBCASE(name.c_str()) {
       for (const ProbeCase& c : questions) {
         const std::string what = title(c);
-        INFO(what);
-        visit(find_probe(name, "cuda:0"), c);
+        SUBCASE(what.c_str()) {
+          INFO(what);
+          visit(find_probe(name, "cuda:0"), c);
+        }
       }
     }
   }
