@@ -128,6 +128,14 @@ TEST_CASE("wrong results are broken, what stopped has no figure, what one side l
   CHECK(change_of(compared(fewer, kept()), EnergyWork::write).verdict == Verdict::only_b);
 }
 
+TEST_CASE("work that cannot be told from rest is no fault") {
+  const Comparison all = compared(kept(), changed(-2, EnergyWork::h2d));
+  const EnergyChange& copies = change_of(all, EnergyWork::h2d);
+  CHECK(copies.verdict == Verdict::cannot_tell);
+  CHECK(copies.note == "B: it cannot be told from rest");
+  CHECK(outcome_of(all) == Outcome::cannot_tell);
+}
+
 TEST_CASE("the screen and the JSON say more and less, in pJ and W") {
   const Trace a = kept(), b = changed(1.1, EnergyWork::fma);
   ComparisonReport of{{{"a.h5"}, {&a}}, {{"b.h5"}, {&b}}, compared(a, b), false};

@@ -36,8 +36,9 @@ Told told_by(const EnergyFigure& f) {
 
 struct Side {
   std::vector<Told> runs{};
-  std::string why{};  // a run has no figure
-  bool is_wrong = false;
+  std::string why{};         // a run has no figure that can be held against another
+  bool is_wrong = false;     // its results were
+  bool is_measured = false;  // there is a figure, and it is not above 0, or of too few windows
 
   bool has_figure() const { return !runs.empty(); }
   double mean(double Told::*of) const {
@@ -64,7 +65,8 @@ void add(Side& side, const EnergyFigure& f) {
     return;
   }
   side.is_wrong = side.is_wrong || f.full.is_wrong;
-  side.why = !f.why.empty() ? f.why : "it takes no more than rest, as far as can be told";
+  side.is_measured = side.is_measured || f.why.empty();
+  side.why = !f.why.empty() ? f.why : "it cannot be told from rest";
 }
 
 // What can be said without a test; false if there is more to say.
@@ -76,8 +78,8 @@ bool state(EnergyChange& c, const std::array<Side, 2>& sides) {
       c.verdict = Verdict::broken;
       c.reason = Reason::wrong_results;
     } else if (c.verdict != Verdict::broken && !sides[side].has_figure()) {
-      c.verdict = Verdict::no_figure;
-      c.reason = Reason::no_time;
+      c.verdict = sides[side].is_measured ? Verdict::cannot_tell : Verdict::no_figure;
+      c.reason = sides[side].is_measured ? Reason::interval : Reason::no_time;
     }
   }
   if (c.verdict != Verdict::same) return true;
