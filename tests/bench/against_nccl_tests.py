@@ -5,7 +5,8 @@
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row. With --each
 npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread.
-nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing.
+nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
+a size takes some 20 ms. Interrupted, it prints what the rounds so far gave.
 Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
 Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %.
 """
@@ -49,18 +50,15 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each):
 def of_nccl_tests(folder, operation, sizes, gpus, each):
     """us by size: out of place."""
     times = {}
-    small, large = [s for s in sizes if s < SMALL], [s for s in sizes if s >= SMALL]
-    for some, iterations in ((small, 400), (large, 20)):
-        if not some:
-            continue
-        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g", str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]),
-                               "-f", str(FACTOR), "-n", str(iterations), "-w", "20", "-c", "0"], capture_output=True, text=True)
-        for line in done.stdout.splitlines():
-            words = line.split()
-            if len(words) > 6 and words[0].isdigit():
-                times[int(words[0])] = float(words[5])
-        if not times:
-            sys.exit(f"{PROGRAMS[operation]}: exit code {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    iterations = "500"  # from 5 ms of the smallest to 2 s of the largest
+    done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g", str(1 if each else gpus), "-b", str(sizes[0]), "-e", str(sizes[-1]),
+                           "-f", str(FACTOR), "-n", iterations, "-w", "20", "-c", "0"], capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if len(words) > 6 and words[0].isdigit():
+            times[int(words[0])] = float(words[5])
+    if not times:
+        sys.exit(f"{PROGRAMS[operation]}: exit code {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
     return times
 
 
@@ -81,12 +79,15 @@ def main():
     sizes = sizes_to(arguments.end)
     ours, theirs = {}, {}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.rounds):
-            for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
-                ours.setdefault(key, []).append(us)
-            for operation in operations:
-                for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
-                    theirs.setdefault((operation, size), []).append(us)
+        try:
+            for _ in range(arguments.rounds):
+                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
+                    ours.setdefault(key, []).append(us)
+                for operation in operations:
+                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
+                        theirs.setdefault((operation, size), []).append(us)
+        except KeyboardInterrupt:
+            pass
     print(f"{'operation':16}{'bytes':>12}{'npgpu us':>12}{'nccl-tests':>12}{'ratio':>8}  of each round")
     apart = 0
     for key in sorted(theirs):
