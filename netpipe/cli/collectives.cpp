@@ -35,9 +35,10 @@ namespace npgpu::cli {
 
 namespace {
 
-// Powers of four from --start on, and --end.
+// Powers of four from --start on, and --end; and each minus and plus --perturbation.
 std::vector<std::uint64_t> collective_sizes(const Options& options) {
   if (const auto sizes = options.maybe("sizes")) return parse_sizes("sizes", *sizes);
+  const std::uint64_t apart = parse_size("perturbation", options.text("perturbation"), 0);
   const std::uint64_t start = parse_size("start", options.text("start"), 1);
   const std::uint64_t end = parse_size("end", options.text("end"), 1);
   if (start > end) throw Error(ErrorKind::usage, "--start: it is larger than --end");
@@ -47,7 +48,14 @@ std::vector<std::uint64_t> collective_sizes(const Options& options) {
     if (bytes > end / 4) break;  // the next one may be more than 64 bits hold
   }
   all.push_back(end);
-  return all;
+  if (apart == 0) return all;
+  std::vector<std::uint64_t> perturbed;
+  for (const std::uint64_t bytes : all) {
+    if (bytes > apart) perturbed.push_back(bytes - apart);
+    perturbed.push_back(bytes);
+    if (bytes <= UINT64_MAX - apart) perturbed.push_back(bytes + apart);
+  }
+  return perturbed;
 }
 
 std::vector<CollectiveCase> collective_cases(const Options& options, const std::vector<std::string>& ids) {
@@ -146,15 +154,15 @@ Command collectives() {
       {},
       {"npgpu collectives", "npgpu collectives --collective all-reduce --type bf16,fp32 --output node.h5",
        "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8"},
-      with_measure_options(
-          {{"What is measured (lists: a,b,c)",
-            {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
-             Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
-             Option("type", "fp32", "Collectives have fp32, bf16, fp16 and int8."), Option("place", "out"),
-             Option("timing", "host"), Option("processes", "one"), Option("launch", "eager"),
-             Option("buffers", "plain"), Option("overlap", "none")}},
-           {"Sizes, of the larger buffer of a GPU",
-            {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."), "sizes"}}}),
+      with_measure_options({{"What is measured (lists: a,b,c)",
+                             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
+                              Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
+                              Option("type", "fp32", "Collectives have fp32, bf16, fp16 and int8."),
+                              Option("place", "out"), Option("timing", "host"), Option("processes", "one"),
+                              Option("launch", "eager"), Option("buffers", "plain"), Option("overlap", "none")}},
+                            {"Sizes, of the larger buffer of a GPU",
+                             {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
+                              Option("perturbation", "0", "Sizes with whole elements alone: 4, 16."), "sizes"}}}),
       run_collectives};
 }
 

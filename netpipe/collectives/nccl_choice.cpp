@@ -9,8 +9,6 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "netpipe/collectives/nccl.hpp"
-
 namespace npgpu::nccl {
 
 namespace {
@@ -87,8 +85,8 @@ Choice choice_in(std::string_view log) {
   return choice;
 }
 
-Log::Log() {
-  if (!library().reset_debug || setting("NCCL_DEBUG")) return;
+Log::Log(const Library& library) : library_(library) {
+  if (!library_.reset_debug || setting("NCCL_DEBUG")) return;
   file_ = process::Descriptor(::memfd_create("npgpu-nccl", MFD_CLOEXEC));
   if (file_.get() < 0) return;
   subsystems_ = setting("NCCL_DEBUG_SUBSYS");
@@ -96,7 +94,7 @@ Log::Log() {
   setenv("NCCL_DEBUG_SUBSYS", "TUNING,P2P,SHM,NET", 1);
   setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", file_.get()).c_str(), 1);
   setenv("NCCL_DEBUG", "INFO", 1);
-  library().reset_debug();
+  library_.reset_debug();
 }
 
 Log::~Log() {
@@ -104,7 +102,7 @@ Log::~Log() {
   unsetenv("NCCL_DEBUG");
   restore("NCCL_DEBUG_SUBSYS", subsystems_);
   restore("NCCL_DEBUG_FILE", path_);
-  library().reset_debug();
+  library_.reset_debug();
 }
 
 std::string Log::text() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "netpipe/collectives/nccl.hpp"
 #include "netpipe/process/descriptor.hpp"
 
 namespace npgpu::nccl {
@@ -22,13 +23,14 @@ Choice choice_in(std::string_view log);
 // a log: then text() is empty.
 class Log {
  public:
-  Log();
+  explicit Log(const Library& = library());
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   std::string text() const;
 
  private:
+  const Library& library_;
   process::Descriptor file_;
   std::optional<std::string> subsystems_, path_;  // as they were
 };
