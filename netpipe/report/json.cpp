@@ -156,7 +156,7 @@ Json collective_json(const CollectiveStudy& study) {
                  entry("best_bus_bytes_per_s", f.best), entry("half_rate_bytes", f.half_bytes),
                  entry("limit_bus_bytes_per_s", f.limit), entry("limit_source", f.limit_source),
                  entry("tree_limit_bus_bytes_per_s", f.tree_limit), entry("share_of_limit", f.share),
-                 entry("verdict", f.verdict), entry("why", or_null(f.why)), entry("cause", or_null(f.cause))});
+                 entry("verdict", f.verdict), entry("why", or_null(f.why)), entry("slowed_by", or_null(f.cause))});
   };
   const auto link = [](const SlowLink& one) {
     return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
@@ -406,8 +406,8 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       "findings": [ those of npgpu check --json, and devices ] },
 //     "collective_studies": [ { gpus, device_name, simulated, library, verdict, "operations": [ { title, case,
 //       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source,
-//       tree_limit_bus_bytes_per_s (of an all-reduce by two trees), share_of_limit, verdict, why, cause (what of the
-//       library's choice makes it slow) } ], "slow_links": [ { devices, share, text } ] } ],
+//       tree_limit_bus_bytes_per_s (of an all-reduce by two trees), share_of_limit, verdict, why, slowed_by (what of
+//       the library's choice can make it slow) } ], "slow_links": [ { devices, share, text } ] } ],
 //     "partition_studies": [ ... ]: see partition_json.cpp,
 //     "staged_messages": [ { source, target, pattern, "sizes": [ { bytes, chunk_bytes, predicted_us, taken_chunk_bytes,
 //       advised_us, best_chunk_bytes, best_us, regret } ] } ] }

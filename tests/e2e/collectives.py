@@ -130,7 +130,7 @@ with folder() as where:
                         samples[column] *= 4
                     series["samples"][:] = samples
             one = study_of(at("edited.h5"))["operations"][0]
-            check(one["verdict"] == "slow" and one["cause"].startswith(why) and why in one["why"], str(one))
+            check(one["verdict"] == "slow" and one["slowed_by"].startswith(why) and why in one["why"], str(one))
             judged = run("check", "--trace", at("edited.h5"))
             check(judged.code == 3 and f"why: {why}" in " ".join(judged.out.split()), f"{judged.code} {judged.out[:1500]}")
 
