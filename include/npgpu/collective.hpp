@@ -148,16 +148,12 @@ inline constexpr auto fields_of<CollectiveSample> =
            field("lane", &CollectiveSample::lane), field("intact", &CollectiveSample::intact, "1", intact_codes),
            field("repeats", &CollectiveSample::repeats), field("host_us", &CollectiveSample::host_us, "us"),
            field("device_us", &CollectiveSample::device_us, "us"),
-           Field<CollectiveSample, std::int32_t>{{"algorithm", "1",
-                                                  "0 tree, 1 ring, 2 collnet-direct, 3 collnet-chain, 4 nvls, "
-                                                  "5 nvls-tree, 6 pat, 7 symmetric, -1 not known",
-                                                  true},
-                                                 &CollectiveSample::algorithm},
-           Field<CollectiveSample, std::int32_t>{{"protocol", "1", "0 LL, 1 LL128, 2 simple, -1 not known", true},
-                                                 &CollectiveSample::protocol},
-           Field<CollectiveSample, std::int32_t>{{"channels", "1", "-1 not known", true}, &CollectiveSample::channels},
-           Field<CollectiveSample, std::int32_t>{{"path", "1", "0 P2P, 1 SHM, 2 NET, -1 not known", true},
-                                                 &CollectiveSample::path},
+           optional_field("algorithm", &CollectiveSample::algorithm, "1",
+                          "0 tree, 1 ring, 2 collnet-direct, 3 collnet-chain, 4 nvls, 5 nvls-tree, 6 pat, 7 symmetric, "
+                          "-1 not known"),
+           optional_field("protocol", &CollectiveSample::protocol, "1", "0 LL, 1 LL128, 2 simple, -1 not known"),
+           optional_field("channels", &CollectiveSample::channels, "1", "-1 not known"),
+           optional_field("path", &CollectiveSample::path, "1", "0 P2P, 1 SHM, 2 NET, -1 not known"),
            optional_field("kernel_us", &CollectiveSample::kernel_us, "us"),
            optional_field("kernel_alone_us", &CollectiveSample::kernel_alone_us, "us"));
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <string_view>
 
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/collectives_plan.hpp"
@@ -82,7 +83,17 @@ std::vector<CollectiveCase> collective_cases(const Options& options, const std::
   return all;
 }
 
+// Each rank of a job would take all GPUs for itself.
+void refuse_ranks() {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* const text = std::getenv(size); text && std::string_view(text) != "1")
+      throw Error(ErrorKind::usage, fmt::format("collectives of the {} ranks of a job are not measured: start npgpu "
+                                                "once on a node; --processes each-gpu gives each GPU a process",
+                                                text));
+}
+
 Plan plan_of_collectives(const Options& options) {
+  refuse_ranks();
   const std::vector<DeviceInfo> gpus = node_gpus(options, "collectives need GPUs");
   if (gpus.size() < 2)
     throw Error(ErrorKind::nothing, fmt::format("collectives need two GPUs, and there is only {}", gpus.front().id));

@@ -70,9 +70,16 @@ void Group::prepare(const Step<Collectives>& step, std::uint64_t seed) {
 
 void Group::make_graphs() {
   for (const std::uint64_t operations : {collectives::operations_a_graph, std::uint64_t{1}}) {
-    for (const auto& rank : ranks) rank->begin_capture();
-    for (std::uint64_t i = 0; i < operations; ++i) once();
-    for (const auto& rank : ranks) rank->end_capture(operations);
+    try {
+      for (const auto& rank : ranks) rank->begin_capture();
+      for (std::uint64_t i = 0; i < operations; ++i) once();
+      for (const auto& rank : ranks) rank->end_capture();
+    } catch (const Error&) {
+      for (const auto& rank : ranks) rank->abandon_capture();
+      abort();
+      throw;
+    }
+    for (const auto& rank : ranks) rank->make_graph(operations);
   }
   has_graphs_ = true;
   issue(collectives::operations_a_graph + 1);
@@ -125,6 +132,12 @@ Group::Trial Group::run(std::uint64_t repeats, const std::function<void()>& meet
   const bool gated = step_.question.timing == Timing::gated;
   for (const auto& rank : ranks)
     if (auto* const kernel = rank->beside()) kernel->start();
+  // What the first operations after a pause cost is no part of a trial, as it is none of nccl-tests' times.
+  constexpr std::uint64_t most_before = 3;
+  if (!gated) {
+    issue(std::min(repeats, most_before));
+    settle();
+  }
   for (const auto& rank : ranks) rank->start(gated);
   if (meet && !gated) meet();
   const Seconds begin = steady_clock().now();

@@ -96,11 +96,25 @@ void Rank::begin_capture() {
   gpu_.make_current();
   cuda::check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "beginning a graph");
 }
-void Rank::end_capture(std::uint64_t operations) {
+void Rank::end_capture() {
   gpu_.make_current();
   cudaGraph_t captured = nullptr;
   cuda::check(cudaStreamEndCapture(stream_.get(), &captured), "ending a graph");
-  graphs_.insert_or_assign(operations, cuda::ExecutableGraph(cuda::Graph(captured)));
+  captured_.emplace(captured);
+}
+void Rank::make_graph(std::uint64_t operations) {
+  gpu_.make_current();
+  graphs_.insert_or_assign(operations, cuda::ExecutableGraph(*captured_));
+  captured_.reset();
+}
+void Rank::abandon_capture() {
+  gpu_.make_current();
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream_.get(), &status) == cudaSuccess && status == cudaStreamCaptureStatusNone) return;
+  cudaGraph_t captured = nullptr;
+  if (cudaStreamEndCapture(stream_.get(), &captured) == cudaSuccess) captured_.emplace(captured);
+  (void)cudaGetLastError();
+  captured_.reset();
 }
 void Rank::launch(std::uint64_t operations) {
   gpu_.make_current();

@@ -59,11 +59,15 @@ class Rank {
   void fill(const Step<Collectives>&, std::uint64_t seed);
   // REQUIRES: between the group calls of all ranks of this process; fill().
   void enqueue();
-  // What is enqueued between them becomes a graph of that name, which launch() enqueues.
+  // What is enqueued between them becomes a graph of so many operations. It is made, by make_graph(), when the captures
+  // of all ranks have ended: a thread that captures may do little else. launch() enqueues it.
   void begin_capture();
-  void end_capture(std::uint64_t operations);
+  void end_capture();
+  void make_graph(std::uint64_t operations);
   void launch(std::uint64_t operations);
   void forget_graphs() { graphs_.clear(); }
+  // Of an attempt that failed.
+  void abandon_capture();
   // The kernel beside that the step asks for; null if none.
   collectives::BesideKernel* beside();
   void start(bool gated);
@@ -100,7 +104,8 @@ class Rank {
   cuda::Buffer wrong_;
   std::map<CollectiveOverlap, std::unique_ptr<collectives::BesideKernel>> beside_;
   std::unique_ptr<struct ncclComm, Destroy> communicator_;
-  std::vector<void*> registered_;                            // handles, or windows
+  std::vector<void*> registered_;  // handles, or windows
+  std::optional<cuda::Graph> captured_{};
   std::map<std::uint64_t, cuda::ExecutableGraph> graphs_{};  // by their operations; they end before the communicator
   Step<Collectives> step_;
   collectives::Values values_;

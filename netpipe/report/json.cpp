@@ -128,18 +128,6 @@ Json points_json(const PieceSeries& series) {
   });
 }
 
-// Null for what the library did not say.
-Json chosen_json(const CollectiveResult& r) {
-  const auto name_of = [](std::int32_t code, const auto& names) {
-    const auto at = static_cast<std::size_t>(code);
-    return code >= 0 && at < names.size() ? Json(std::string(names[at])) : Json(nullptr);
-  };
-  return Json({entry("algorithm", name_of(r.algorithm, collective_algorithms)),
-               entry("protocol", name_of(r.protocol, collective_protocols)),
-               entry("channels", r.channels > 0 ? Json(r.channels) : Json(nullptr)),
-               entry("path", name_of(r.path, collective_paths))});
-}
-
 Json points_json(const CollectiveSeries& series) {
   return array_of(results(series), [](const CollectiveResult& r) {
     return with(
@@ -148,23 +136,6 @@ Json points_json(const CollectiveSeries& series) {
          entry("host_us", r.host_us), entry("lanes_us", r.lanes_us), entry("chosen", chosen_json(r)),
          entry("kernel_us", r.kernel_us), entry("kernel_alone_us", r.kernel_alone_us), entry("error", or_null(r.why))});
   });
-}
-
-Json collective_json(const CollectiveStudy& study) {
-  const auto figure = [](const CollectiveFigure& f) {
-    return Json({entry("title", title(f.question)), entry("case", f.question), entry("smallest_us", f.smallest_us),
-                 entry("best_bus_bytes_per_s", f.best), entry("half_rate_bytes", f.half_bytes),
-                 entry("limit_bus_bytes_per_s", f.limit), entry("limit_source", f.limit_source),
-                 entry("tree_limit_bus_bytes_per_s", f.tree_limit), entry("share_of_limit", f.share),
-                 entry("verdict", f.verdict), entry("why", or_null(f.why)), entry("slowed_by", or_null(f.cause))});
-  };
-  const auto link = [](const SlowLink& one) {
-    return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
-  };
-  return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("verdict", study.verdict),
-               entry("operations", array_of(study.figures, figure)),
-               entry("slow_links", array_of(study.slow_links, link))});
 }
 
 template <class K> Json points_json(const Series<K>& series) {

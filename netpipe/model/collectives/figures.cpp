@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/links.hpp"
@@ -346,10 +347,15 @@ template <> std::vector<CollectiveResult> results(const CollectiveSeries& series
 }
 
 const CollectiveFigure* CollectiveStudy::find(CollectiveOperation operation, DataType type) const {
+  // Out of place, one by one, of plain buffers and alone, or what comes next to it.
+  const auto by_rarity = [](const CollectiveFigure& f) {
+    const CollectiveCase& c = f.question;
+    return std::tuple(c.overlap, c.in_place, c.launch, c.buffers);
+  };
   const CollectiveFigure* found = nullptr;
   for (const CollectiveFigure& f : figures)
-    if (f.question.operation == operation && f.question.type == type && (!found || !f.question.in_place))
-      if (!found || found->question.in_place) found = &f;
+    if (f.question.operation == operation && f.question.type == type && (!found || by_rarity(f) < by_rarity(*found)))
+      found = &f;
   return found;
 }
 
