@@ -84,6 +84,10 @@ if command -v compute-sanitizer > /dev/null; then
   for probe in $probes; do
     echo "probe_$probe --source-file='*/probes_test*' --subcase=$probe --test-case='every case*results*'"
   done | checked racecheck
+  # NCCL asks for what it then does without, kernels for other GPUs (cudaErrorNoKernelImageForDevice) and sight that is
+  # there already (cudaErrorPeerAccessAlreadyEnabled): 104 errors of calls on two GPUs, all from its own threads.
+  part memcheck_collectives compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 "$build/npgpu" \
+    collectives --collective all-reduce --sizes 64KiB --launch eager,graph --rounds 1 --output "$logs/collectives.h5" --force --quiet
   # Jobs in streams: memcheck has had the few jobs of odd parts, and their kernels share no memory; the example's do.
   if [ -x "$example" ]; then
     for tool in memcheck racecheck; do
