@@ -263,8 +263,8 @@ TEST_CASE("NCCL's log says what it chose") {
              "vm:7:7 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo NVLS_TREE proto LL128 channel{Lo..Hi}={0..23}\n") ==
         std::array{5, 1, 24, 0});
   // The slowest path of several, the last operation of several; numbers instead of names, and words behind them.
-  CHECK(text("vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer\n"
-             "vm:7:7 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[2] via SHM/direct/direct\n"
+  CHECK(text("vm:7:7 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[2] via SHM/direct/direct\n"
+             "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer\n"
              "vm:7:7 [0] NCCL INFO AllReduce: 8 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}\n"
              "vm:7:7 [0] NCCL INFO AllGather: 64 Bytes -> Algo 1 proto 2 channel{Lo..Hi}={4..7} cgaClusterSize 4\n") ==
         std::array{1, 2, 4, 1});
