@@ -2,11 +2,14 @@
 // that is found at run time.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <set>
 
 #include "netpipe/collectives/nccl.hpp"
+#include "netpipe/collectives/nccl_choice.hpp"
 #include "netpipe/collectives/values.hpp"
 #include "npgpu/collective.hpp"
 #include "npgpu/device.hpp"
@@ -135,6 +138,35 @@ TEST_CASE("small operations in a row take as long as their launches") {
   CHECK(std::isnan(trial_of(gated("sim:node64", CollectiveOperation::send_receive), 8).samples.front().host_us));
 }
 
+// 64 GPUs, and a launch on each takes longer than an operation of 8 B: 100 of them are 6 graphs of 16, and 4 of one.
+TEST_CASE("graphs save launches") {
+  CollectiveCase c = collective_on(devices::node("sim:node64"), CollectiveOperation::send_receive);
+  const double eager = trial_of(c, 8, 100).us, alone = trial_of(c, 8).us;
+  c.launch = CollectiveLaunch::graph;
+  const double graph = trial_of(c, 8, 100).us;
+  c.timing = Timing::gated;
+  const double device = trial_of(c, 8).us;
+  const double rest = alone - device, launch = (100 * eager - alone) / 99;  // of an operation on all GPUs
+  REQUIRE(launch > device);
+  CHECK(100 * graph == doctest::Approx(rest + device + 99 * std::max(device, 10.0 / 100 * launch)));
+  CHECK(trial_of(c, 8, 100).us == doctest::Approx(device));
+}
+
+TEST_CASE("beside a kernel both take as long as the law says") {
+  CollectiveCase c = gated("sim:node64", CollectiveOperation::all_reduce);
+  c.timing = Timing::host;
+  const Trial alone = trial_of(c, 64 * MiB, 100);
+  CHECK(std::isnan(alone.samples.front().kernel_us));
+  c.overlap = CollectiveOverlap::compute;
+  const Trial computing = trial_of(c, 64 * MiB, 100);
+  CHECK(computing.us == doctest::Approx(alone.us));
+  CHECK(computing.samples.back().kernel_us / computing.samples.back().kernel_alone_us == doctest::Approx(8.0 / 7));
+  c.overlap = CollectiveOverlap::memory;
+  const Trial copying = trial_of(c, 64 * MiB, 100);
+  CHECK(copying.samples.back().device_us == doctest::Approx(1.5 * alone.samples.back().device_us));
+  CHECK(copying.samples.back().kernel_us / copying.samples.back().kernel_alone_us == doctest::Approx(1.5));
+}
+
 TEST_CASE("the GPU whose results are wrong is named") {
   const Trial trial = trial_of(gated("sim:zeros", CollectiveOperation::send_receive), MiB);
   REQUIRE(trial.wrong);
@@ -157,7 +189,11 @@ TEST_CASE("what cannot be done is said in one sentence") {
   CHECK(refusal(collective_on(gpus, CollectiveOperation::all_reduce, DataType::fp64), 8).starts_with("--type fp64"));
   CollectiveCase c = collective_on(gpus, CollectiveOperation::all_to_all);
   c.in_place = true;
-  CHECK(refusal(c, 32).starts_with("--in-place"));
+  CHECK(refusal(c, 32).starts_with("--place in"));
+  CollectiveCase beside = collective_on(gpus, CollectiveOperation::all_reduce);
+  beside.overlap = CollectiveOverlap::compute;
+  beside.timing = Timing::gated;
+  CHECK(refusal(beside, 8).starts_with("--timing gated"));
   CHECK(refusal(collective_on(gpus, CollectiveOperation::all_reduce), 1ULL << 60).find("fit") != std::string::npos);
 }
 
@@ -167,6 +203,10 @@ TEST_CASE("a title names the GPUs, and renaming them keeps their order") {
   c.in_place = true;
   c.timing = Timing::gated;
   CHECK(title(c) == "collectives 2 GPUs cuda:0,cuda:1 all-reduce bf16 in-place gated");
+  c.launch = CollectiveLaunch::graph;
+  c.buffers = CollectiveBuffers::registered;
+  c.overlap = CollectiveOverlap::memory;
+  CHECK(title(c).ends_with("in-place gated graph registered overlap-memory"));
   CHECK(devices_of(c) == std::vector<std::string>{"cuda:0", "cuda:1"});
   CHECK(title(collective_on(devices::node("sim:node8"), CollectiveOperation::reduce)) ==
         "collectives 8 GPUs sim:node8:0 to sim:node8:7 reduce fp32");
@@ -193,6 +233,45 @@ TEST_CASE("a library in the place of NCCL is found at run time, and what is wron
         std::string::npos);
   CHECK(loaded("/nowhere/libnccl.so.2").why_not ==
         "NCCL is not there: /nowhere/libnccl.so.2, which NPGPU_NCCL names, cannot be opened");
+  CHECK(nccl::why_no_buffers(whole, CollectiveBuffers::plain) == std::nullopt);
+  CHECK(nccl::why_no_buffers(whole, CollectiveBuffers::symmetric).value_or("") ==
+        "--buffers symmetric: NCCL 2.28.9 has no ncclMemAlloc or ncclCommRegister: it needs NCCL 2.27 or later");
+  // Its log is read, and the environment is left as it was.
+  setenv("NCCL_DEBUG_FILE", "/somewhere", 1);
+  const auto chosen = [&](const nccl::Library& library) {
+    const nccl::Log log(library);
+    return nccl::choice_in(log.text());
+  };
+  const nccl::Choice choice = chosen(whole);
+  CHECK(choice.algorithm == 1);
+  CHECK(choice.path == 1);
+  CHECK(std::getenv("NCCL_DEBUG") == nullptr);
+  CHECK(std::string(std::getenv("NCCL_DEBUG_FILE")) == "/somewhere");
+  CHECK(chosen(loaded(fake + "old.so")).algorithm == -1);  // it cannot be asked
+  setenv("NCCL_DEBUG", "WARN", 1);                         // what the user wants of the log goes first
+  CHECK(chosen(whole).algorithm == -1);
+  unsetenv("NCCL_DEBUG");
+  unsetenv("NCCL_DEBUG_FILE");
+}
+
+TEST_CASE("NCCL's log says what it chose") {
+  const auto text = [](const char* log) {
+    const nccl::Choice c = nccl::choice_in(log);
+    return std::array{c.algorithm, c.protocol, c.channels, c.path};
+  };
+  CHECK(text("vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
+             "vm:7:7 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo NVLS_TREE proto LL128 channel{Lo..Hi}={0..23}\n") ==
+        std::array{5, 1, 24, 0});
+  // The slowest path of several, the last operation of several; numbers instead of names, and words behind them.
+  CHECK(text("vm:7:7 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[2] via SHM/direct/direct\n"
+             "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer\n"
+             "vm:7:7 [0] NCCL INFO AllReduce: 8 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}\n"
+             "vm:7:7 [0] NCCL INFO AllGather: 64 Bytes -> Algo 1 proto 2 channel{Lo..Hi}={4..7} cgaClusterSize 4\n") ==
+        std::array{1, 2, 4, 1});
+  CHECK(text("vm:7:7 [0] NCCL INFO AllReduce [Symmetric]: 64 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1 nthreads "
+             "512") == std::array{7, -1, 1, -1});
+  CHECK(text("") == std::array{-1, -1, -1, -1});
+  CHECK(text("x Bytes -> Algo NEW proto 9 channel{Lo..Hi}={7..3}") == std::array{-1, -1, -1, -1});
 }
 
 }  // namespace collectives_test

@@ -32,7 +32,10 @@ SAMPLES = {
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
                "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5",
                "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
+               "collectives --device sim:h200x2 --sizes 8,128MiB --overlap none,memory --launch eager,graph --output beside.h5 --quiet", "report beside.h5",
                "collectives --device sim:zeros --collective send-receive,broadcast --sizes 8 --output wrong.h5 --quiet", "report wrong.h5"],
+    "collective-forecast": ["collectives --device sim:h200x2 --collective all-reduce --sizes 8,1MiB --timing host,gated --output together.h5 --quiet",
+                            "predict together.h5 --all-reduce 64KiB", "predict T/h100x2_collectives.h5 --all-reduce 24MiB"],
     "published": [f"derive T/{name}.h5 --published" for name in ("h200_probes", "h200_onchip", "h200_tensor")],
     "piece-advice": [f"pieces {PIECES} --output pieces.h5 --quiet", "predict pieces.h5 --pieces 10 --piece-bytes 3000",
                      "predict pieces.h5 --pieces 10 --piece-bytes 16"],
@@ -55,7 +58,7 @@ SAMPLES = {
 }
 TITLES = {
     "check": "npgpu check --json", "overview": "npgpu report TRACE --overview --json", "report": "npgpu report TRACE --json, and what measuring commands print with --json",
-    "parameters": "npgpu derive TRACE --json", "published": "npgpu derive TRACE --published --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "piece-advice": "npgpu predict TRACE --pieces N --piece-bytes B --json", "compare": "npgpu compare A B --json",
+    "parameters": "npgpu derive TRACE --json", "published": "npgpu derive TRACE --published --json", "roofline": "npgpu roofline TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "piece-advice": "npgpu predict TRACE --pieces N --piece-bytes B --json", "collective-forecast": "npgpu predict TRACE --all-reduce SIZE --json", "compare": "npgpu compare A B --json",
     "fleet": "npgpu fleet TRACE... --json", "info": "npgpu info --json", "plan": "--dry-run --json of a measuring command",
     "runs": "npgpu report MERGED --json", "shared": "npgpu report TRACE --share FILE",
 }

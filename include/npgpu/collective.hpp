@@ -59,6 +59,36 @@ enum class CollectiveProcesses {
 };
 template <> inline constexpr std::array<std::string_view, 2> names_of<CollectiveProcesses>{"one", "each-gpu"};
 
+// How operations are given to the GPUs.
+enum class CollectiveLaunch {
+  eager,  // a call of the library for each
+  graph,  // captured in CUDA graphs of several each, which are launched
+};
+template <> inline constexpr std::array<std::string_view, 2> names_of<CollectiveLaunch>{"eager", "graph"};
+
+// What the library knows of the buffers.
+enum class CollectiveBuffers {
+  plain,       // nothing: memory of cudaMalloc
+  registered,  // memory of ncclMemAlloc, registered by ncclCommRegister
+  symmetric,   // the same, registered on all GPUs at once as a symmetric window (ncclCommWindowRegister)
+};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<CollectiveBuffers>{"plain", "registered", "symmetric"};
+
+// The kernel that each GPU runs meanwhile in another stream.
+enum class CollectiveOverlap {
+  none,
+  compute,  // multiply-adds in registers, on all multiprocessors
+  memory,   // a copy within the GPU's memory
+};
+template <> inline constexpr std::array<std::string_view, 3> names_of<CollectiveOverlap>{"none", "compute", "memory"};
+
+// What NCCL chose, as codes of its public names.
+inline constexpr std::array<std::string_view, 8> collective_algorithms{
+    "tree", "ring", "collnet-direct", "collnet-chain", "nvls", "nvls-tree", "pat", "symmetric"};
+inline constexpr std::array<std::string_view, 3> collective_protocols{"LL", "LL128", "simple"};
+inline constexpr std::array<std::string_view, 3> collective_paths{"P2P", "SHM", "NET"};
+
 struct CollectiveCase {
   std::string devices{};  // in the order of their ranks: "cuda:0,cuda:1"
   CollectiveOperation operation = CollectiveOperation::all_reduce;
@@ -66,16 +96,19 @@ struct CollectiveCase {
   bool in_place = false;         // the result stands where the operands stood
   Timing timing = Timing::host;  // host: nccl-tests' way, a clock around many operations and the wait for them
   CollectiveProcesses processes = CollectiveProcesses::one;
+  CollectiveLaunch launch = CollectiveLaunch::eager;
+  CollectiveBuffers buffers = CollectiveBuffers::plain;
+  CollectiveOverlap overlap = CollectiveOverlap::none;
 
   auto operator<=>(const CollectiveCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<CollectiveCase> = fields(field("devices", &CollectiveCase::devices),
-                                                         field("operation", &CollectiveCase::operation),
-                                                         field("type", &CollectiveCase::type),
-                                                         field("in_place", &CollectiveCase::in_place),
-                                                         field("timing", &CollectiveCase::timing),
-                                                         field("processes", &CollectiveCase::processes));
+inline constexpr auto fields_of<CollectiveCase> =
+    fields(field("devices", &CollectiveCase::devices), field("operation", &CollectiveCase::operation),
+           field("type", &CollectiveCase::type), field("in_place", &CollectiveCase::in_place),
+           field("timing", &CollectiveCase::timing), field("processes", &CollectiveCase::processes),
+           optional_field("launch", &CollectiveCase::launch), optional_field("buffers", &CollectiveCase::buffers),
+           optional_field("overlap", &CollectiveCase::overlap));
 std::vector<std::string> devices_of(const CollectiveCase&);
 std::string device_of(const CollectiveCase&);  // the first one
 inline bool is_host_timed(const CollectiveCase& c) { return c.timing == Timing::host; }
@@ -98,6 +131,14 @@ struct CollectiveSample {
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // of all repeats, until all GPUs were done; the same for all lanes
   double device_us = not_measured;  // of all repeats, by events of this GPU
+  // What the library chose for this size; -1 where it does not say.
+  std::int32_t algorithm = -1;  // of collective_algorithms
+  std::int32_t protocol = -1;   // of collective_protocols
+  std::int32_t channels = -1;
+  std::int32_t path = -1;  // of collective_paths: the slowest one that it goes over
+  // A launch of the kernel beside, meanwhile and alone; NaN where there is none.
+  double kernel_us = not_measured;
+  double kernel_alone_us = not_measured;
 
   bool operator==(const CollectiveSample&) const = default;
 };
@@ -106,7 +147,15 @@ inline constexpr auto fields_of<CollectiveSample> =
     fields(field("visit", &CollectiveSample::visit), field("trial", &CollectiveSample::trial),
            field("lane", &CollectiveSample::lane), field("intact", &CollectiveSample::intact, "1", intact_codes),
            field("repeats", &CollectiveSample::repeats), field("host_us", &CollectiveSample::host_us, "us"),
-           field("device_us", &CollectiveSample::device_us, "us"));
+           field("device_us", &CollectiveSample::device_us, "us"),
+           optional_field("algorithm", &CollectiveSample::algorithm, "1",
+                          "0 tree, 1 ring, 2 collnet-direct, 3 collnet-chain, 4 nvls, 5 nvls-tree, 6 pat, 7 symmetric, "
+                          "-1 not known"),
+           optional_field("protocol", &CollectiveSample::protocol, "1", "0 LL, 1 LL128, 2 simple, -1 not known"),
+           optional_field("channels", &CollectiveSample::channels, "1", "-1 not known"),
+           optional_field("path", &CollectiveSample::path, "1", "0 P2P, 1 SHM, 2 NET, -1 not known"),
+           optional_field("kernel_us", &CollectiveSample::kernel_us, "us"),
+           optional_field("kernel_alone_us", &CollectiveSample::kernel_alone_us, "us"));
 
 struct CollectiveContext {
   std::string library{};  // "NCCL 2.28.9 (libnccl.so.2), NCCL_NVLS_ENABLE=0"

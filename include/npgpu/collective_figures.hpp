@@ -29,9 +29,11 @@ struct CollectiveFigure {
   double half_bytes = not_measured;        // from which size on half of it is reached
   double limit = not_measured;             // of the bus bandwidth: what the links allow; NaN: not known
   std::string limit_source{};              // what was measured for it, or why it is not known
+  double tree_limit = not_measured;        // of an all-reduce by two binary trees over the same links
   double share = not_measured;             // of the limit that the largest size reaches
   CheckVerdict verdict = CheckVerdict::not_judged;
-  std::string why{};  // of the verdict, where it is not ok
+  std::string why{};    // of the verdict, where it is not ok
+  std::string cause{};  // what of the library's choice makes it slow: "it goes over SHM, ..."; empty if nothing known
   std::string error{};
 };
 
@@ -58,6 +60,11 @@ struct CollectiveStudy {
 // ones. Nothing smaller is judged.
 inline constexpr double least_collective_share = 0.50;
 inline constexpr std::uint64_t least_judged_bytes = 128 * MiB;
+
+// What a small all-reduce may take on the devices: so much to start, and so much for each of a ring's 2(n-1) steps. Two
+// H100s take 6.4 us.
+inline constexpr std::uint64_t most_small_bytes = 4 * KiB;
+inline constexpr double most_start_us = 10, most_step_us = 5;
 
 // REQUIRES: node_matrix() made the matrix from the same trace.
 std::vector<CollectiveStudy> collective_studies(const Trace&, const NodeMatrix&);

@@ -37,8 +37,9 @@ constexpr Field<Row, T> field(std::string_view name, T Row::*at, std::string_vie
 }
 
 template <class Row, class T>
-constexpr Field<Row, T> optional_field(std::string_view name, T Row::*at, std::string_view unit = "1") {
-  return {{name, unit, {}, true}, at};
+constexpr Field<Row, T> optional_field(std::string_view name, T Row::*at, std::string_view unit = "1",
+                                       std::string_view codes = {}) {
+  return {{name, unit, codes, true}, at};
 }
 
 // A text in a column: its first 32 bytes.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "npgpu/advice.hpp"
+#include "npgpu/collective_figures.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/matrix.hpp"
 #include "npgpu/overview.hpp"
@@ -157,6 +158,15 @@ struct PieceForecast {
 };
 void piece_advice_text(std::ostream&, const std::vector<PieceForecast>&, const TextStyle&);
 void piece_advice_json(std::ostream&, const std::vector<PieceForecast>&);
+// The time of an operation of several GPUs of a size that need not have been measured.
+struct CollectiveForecast {
+  const CollectiveStudy* study = nullptr;
+  const CollectiveFigure* figure = nullptr;
+  std::uint64_t bytes = 0;
+  Estimate us{};
+};
+void collective_forecast_text(std::ostream&, const std::vector<CollectiveForecast>&);
+void collective_forecast_json(std::ostream&, const std::vector<CollectiveForecast>&);
 // Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams.
 struct PredictedJobsReport {
   const MeasuredCosts* costs = nullptr;

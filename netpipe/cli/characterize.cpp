@@ -177,13 +177,17 @@ void add_extras(Plan& plan, const std::vector<DeviceInfo>& devices, const std::s
 
 Plan characterize_plan(const Options& options) {
   std::vector<DeviceInfo> all;
-  const auto list = options.maybe("device");
-  if (list) {
+  if (const auto list = options.maybe("device")) {
     for (const std::string& id : split_words("device", *list)) all.push_back(devices::find(id));
   } else {
     all = devices::gpus();
     all.push_back(devices::find("host"));
   }
+  return characterize_plan(options, all);
+}
+
+Plan characterize_plan(const Options& options, const std::vector<DeviceInfo>& all) {
+  const bool list = options.has("device");
   const bool any_gpu = std::ranges::any_of(all, [](const DeviceInfo& device) { return device.id != "host"; });
   const bool quick = options.on("quick");
   Plan plan;

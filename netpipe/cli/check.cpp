@@ -144,7 +144,10 @@ Plan plan_of(const Options& options, const std::vector<DeviceInfo>& gpus) {
     return soak_plan(gpus, parse_duration("soak", *text, shortest), options.on("memory-test"));
   if (options.on("memory-test")) return memory_test_plan(gpus);
   const Level level = level_of(options);
-  return level == Level::all ? characterize_plan(options) : check_plan(gpus, level);
+  if (level != Level::all) return check_plan(gpus, level);
+  Plan plan = options.has("device") ? characterize_plan(options, gpus) : characterize_plan(options);
+  add_between_gpus(plan, gpus);
+  return plan;
 }
 
 int measure_and_judge(const Options& options) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/engine/filling_shape.hpp"
 #include "netpipe/engine/saturated.hpp"
 #include "npgpu/catalogue.hpp"
@@ -83,7 +85,30 @@ void add_peer_copy(Plan& plan, const DeviceInfo& source, const DeviceInfo& targe
   add<Transfers>(plan, module, source, steps_of<Transfers>(c, axes_of({source.simulated ? MiB : 64 * MiB})));
 }
 
+void add_peer_copies(Plan& plan, const std::vector<DeviceInfo>& all) {
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) add_peer_copy(plan, all[i], all[i + 1]);
+  if (all.size() > 2) add_peer_copy(plan, all.back(), all.front());
+}
+
 }  // namespace
+
+void add_between_gpus(Plan& plan, const std::vector<DeviceInfo>& all) {
+  add_peer_copies(plan, all);
+  if (all.size() < 2) return;
+  const std::vector<std::string> node = devices::node(all.front().id);
+  for (const DeviceInfo& one : all)
+    if (std::ranges::find(node, one.id) == node.end()) {
+      plan.left_out.push_back(fmt::format("all-reduce: {} and {} are of no one node", all.front().id, one.id));
+      return;
+    }
+  try {
+    Plan together = all_reduce_plan(all);
+    for_each_kind([&]<class K>() { std::ranges::move(together.of<K>(), std::back_inserter(plan.of<K>())); });
+    for (const std::string& why : together.left_out) plan.left_out.push_back("all-reduce: " + why);
+  } catch (const Error& e) {
+    plan.left_out.push_back(std::string("all-reduce: ") + e.what());
+  }
+}
 
 Plan check_plan(const std::vector<DeviceInfo>& all, Level level) {
   Plan plan;
@@ -92,9 +117,7 @@ Plan check_plan(const std::vector<DeviceInfo>& all, Level level) {
     add_probes_of(plan, device, level);
     add_launches(plan, device, level);
   }
-  if (level != Level::seconds)
-    for (std::size_t i = 0; i + 1 < all.size(); ++i) add_peer_copy(plan, all[i], all[i + 1]);
-  if (level != Level::seconds && all.size() > 2) add_peer_copy(plan, all.back(), all.front());
+  if (level != Level::seconds) add_peer_copies(plan, all);
   return plan;
 }
 

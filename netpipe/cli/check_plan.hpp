@@ -10,10 +10,12 @@ namespace npgpu::cli {
 
 //   1  copies both ways at three sizes, one kernel that computes, one that reads memory, launches; 5 s a GPU
 //   2  copies by size, pinned and pageable, within the device; memory and computing power by kind; calls; 30 s a GPU
-// Three, all of characterize, is that command's plan.
+// Three, all of characterize, is that command's plan, and what is measured between GPUs.
 enum class Level { seconds = 1, half_minute = 2, all = 3 };
 
 Plan check_plan(const std::vector<DeviceInfo>&, Level);
+// Of GPUs of one node: a copy of each to the next one, copies at once, and an all-reduce of all of them.
+void add_between_gpus(Plan&, const std::vector<DeviceInfo>&);
 // How the points of such a plan are repeated, where the user does not say.
 void set_repetition(MeasureOptions&, const Options&, Level);
 // Metrics that each GPU must have after a plan of this level.

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <string_view>
 
 #include "netpipe/cli/check_ending.hpp"
+#include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
 #include "netpipe/cli/measure.hpp"
@@ -34,9 +36,10 @@ namespace npgpu::cli {
 
 namespace {
 
-// Powers of four from --start on, and --end.
+// Powers of four from --start on, and --end; and each minus and plus --perturbation.
 std::vector<std::uint64_t> collective_sizes(const Options& options) {
   if (const auto sizes = options.maybe("sizes")) return parse_sizes("sizes", *sizes);
+  const std::uint64_t apart = parse_size("perturbation", options.text("perturbation"), 0);
   const std::uint64_t start = parse_size("start", options.text("start"), 1);
   const std::uint64_t end = parse_size("end", options.text("end"), 1);
   if (start > end) throw Error(ErrorKind::usage, "--start: it is larger than --end");
@@ -46,63 +49,63 @@ std::vector<std::uint64_t> collective_sizes(const Options& options) {
     if (bytes > end / 4) break;  // the next one may be more than 64 bits hold
   }
   all.push_back(end);
-  return all;
+  if (apart == 0) return all;
+  std::vector<std::uint64_t> perturbed;
+  for (const std::uint64_t bytes : all) {
+    if (bytes > apart) perturbed.push_back(bytes - apart);
+    perturbed.push_back(bytes);
+    if (bytes <= UINT64_MAX - apart) perturbed.push_back(bytes + apart);
+  }
+  return perturbed;
 }
 
-std::vector<CollectiveSize> fitting_sizes(const CollectiveCase& c, const std::vector<std::uint64_t>& sizes) {
-  std::vector<CollectiveSize> all;
-  for (const std::uint64_t bytes : sizes)
-    all.push_back({fitting_size(c.operation, c.type, devices_of(c).size(), bytes)});
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-Plan collectives_plan(const Options& options) {
-  const std::vector<DeviceInfo> gpus = node_gpus(options, "collectives need GPUs");
-  if (gpus.size() < 2)
-    throw Error(ErrorKind::nothing, fmt::format("collectives need two GPUs, and there is only {}", gpus.front().id));
-  const std::string& first = gpus.front().id;
-  const auto some = reaching(backends<Collectives>(), devices::kind_of(first));
-  if (some.empty())
-    throw Error(ErrorKind::usage,
-                "--device: '" + first + "' does nothing together with others: name GPUs, or sim:NODE");
-  std::vector<std::string> ids;
-  for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
-  const auto sizes = collective_sizes(options);
+std::vector<CollectiveCase> collective_cases(const Options& options, const std::vector<std::string>& ids) {
   const auto types = parse_names<DataType>("type", options.text("type"));
   for (const DataType type : types)
     if (element_bytes(type) == 0)
       throw Error(ErrorKind::usage, fmt::format("--type {}: collectives are of fp32, bf16, fp16 and int8", name(type)));
-  Plan collectives;
-  for (const auto processes : parse_names<CollectiveProcesses>("processes", options.text("processes"))) {
-    std::vector<Step<Collectives>> steps;  // of a batch: one set of communicators does them
-    for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
-      for (const DataType type : types)
-        for (const ResultPlace place : parse_names<ResultPlace>("place", options.text("place")))
-          for (const Timing timing : parse_names<Timing>("timing", options.text("timing"))) {
-            CollectiveCase c = collective_on(ids, operation, type);
-            c.in_place = place == ResultPlace::in;
-            c.timing = timing;
-            c.processes = processes;
-            std::ranges::move(steps_of<Collectives>(c, fitting_sizes(c, sizes)), std::back_inserter(steps));
-          }
-    add<Collectives>(collectives, *some.front(), gpus.front(), steps);
-  }
-  if (collectives.of<Collectives>().empty())
-    throw Error(ErrorKind::nothing,
-                collectives.left_out.empty() ? "there is nothing to measure" : collectives.left_out.front());
-  for (auto& batch : collectives.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
-  // What the links allow, by copies of kernels, which is what NCCL's are.
-  constexpr std::uint64_t simulated_copy = 16 * MiB;  // beside it latencies are small
-  const bool simulated = gpus.front().simulated;
-  Plan plan = matrix_plan(gpus, {.parts = {gpus.size() == 2 ? MatrixPart::both : MatrixPart::together},
-                                 .accesses = {Access::write},
-                                 .executors = {Executor::sm_kernel},
-                                 .sizes = simulated ? std::vector{simulated_copy} : std::vector<std::uint64_t>{},
-                                 .host_at_once = false});
-  plan.of<Collectives>() = std::move(collectives.of<Collectives>());
-  std::ranges::move(collectives.left_out, std::back_inserter(plan.left_out));
+  std::vector<CollectiveCase> all;
+  for (const auto operation : parse_names<CollectiveOperation>("collective", options.text("collective")))
+    for (const DataType type : types) all.push_back(collective_on(ids, operation, type));
+  // Each of the values of an option, for each case so far.
+  const auto times = [&]<class E>(const char* option, E, auto&& set) {
+    std::vector<CollectiveCase> more;
+    for (const CollectiveCase& c : all)
+      for (const E one : parse_names<E>(option, options.text(option))) set(more.emplace_back(c), one);
+    all = std::move(more);
+  };
+  times("place", ResultPlace::out, [](CollectiveCase& c, ResultPlace one) { c.in_place = one == ResultPlace::in; });
+  times("timing", Timing::host, [](CollectiveCase& c, Timing one) { c.timing = one; });
+  times("launch", CollectiveLaunch::eager, [](CollectiveCase& c, CollectiveLaunch one) { c.launch = one; });
+  times("buffers", CollectiveBuffers::plain, [](CollectiveCase& c, CollectiveBuffers one) { c.buffers = one; });
+  times("overlap", CollectiveOverlap::none, [](CollectiveCase& c, CollectiveOverlap one) { c.overlap = one; });
+  times("processes", CollectiveProcesses::one, [](CollectiveCase& c, CollectiveProcesses one) { c.processes = one; });
+  return all;
+}
+
+// Each rank of a job would take all GPUs for itself.
+void refuse_ranks() {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* const text = std::getenv(size); text && std::string_view(text) != "1")
+      throw Error(ErrorKind::usage, fmt::format("collectives of the {} ranks of a job are not measured: start npgpu "
+                                                "once on a node; --processes each-gpu gives each GPU a process",
+                                                text));
+}
+
+Plan plan_of_collectives(const Options& options) {
+  refuse_ranks();
+  const std::vector<DeviceInfo> gpus = node_gpus(options, "collectives need GPUs");
+  if (gpus.size() < 2)
+    throw Error(ErrorKind::nothing, fmt::format("collectives need two GPUs, and there is only {}", gpus.front().id));
+  std::vector<std::string> ids;
+  for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
+  const auto sizes = collective_sizes(options);
+  std::vector<Step<Collectives>> steps;
+  for (const CollectiveCase& c : collective_cases(options, ids))
+    std::ranges::move(fitting_steps(c, sizes), std::back_inserter(steps));
+  Plan plan = collectives_plan(gpus, steps);
+  if (plan.of<Collectives>().empty())
+    throw Error(ErrorKind::nothing, plan.left_out.empty() ? "there is nothing to measure" : plan.left_out.front());
   return plan;
 }
 
@@ -143,7 +146,7 @@ int run_collectives(const Options& options) {
   // Each copy at once has a stream of its own; with fewer hardware queues than streams, copies would wait for each
   // other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  return measure(options, measure_options(options), collectives_plan, end_collectives);
+  return measure(options, measure_options(options), plan_of_collectives, end_collectives);
 }
 
 }  // namespace
@@ -162,14 +165,15 @@ Command collectives() {
       {},
       {"npgpu collectives", "npgpu collectives --collective all-reduce --type bf16,fp32 --output node.h5",
        "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8"},
-      with_measure_options(
-          {{"What is measured (lists: a,b,c)",
-            {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
-             Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
-             Option("type", "fp32", "Collectives have fp32, bf16, fp16 and int8."), Option("place", "out"),
-             Option("timing", "host"), Option("processes", "one")}},
-           {"Sizes, of the larger buffer of a GPU",
-            {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."), "sizes"}}}),
+      with_measure_options({{"What is measured (lists: a,b,c)",
+                             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
+                              Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
+                              Option("type", "fp32", "Collectives have fp32, bf16, fp16 and int8."),
+                              Option("place", "out"), Option("timing", "host"), Option("processes", "one"),
+                              Option("launch", "eager"), Option("buffers", "plain"), Option("overlap", "none")}},
+                            {"Sizes, of the larger buffer of a GPU",
+                             {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
+                              Option("perturbation", "0", "Sizes with whole elements alone: 4, 16."), "sizes"}}}),
       run_collectives};
 }
 

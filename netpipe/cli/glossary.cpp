@@ -302,6 +302,18 @@ const std::map<std::string_view, Meaning>& glossary() {
         one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
       {"all-reduce", {"SIZE", "Predict the time of an all-reduce of so many bytes on each GPU."}},
       {"processes", {"LIST", "one: this process calls for all GPUs. each-gpu: a process for each GPU calls for it."}},
+      {"launch",
+       {"LIST",
+        "eager: a call of the library for each operation. graph: operations are captured in CUDA graphs of 16, "
+        "and these are launched."}},
+      {"buffers",
+       {"LIST",
+        "plain: of cudaMalloc. registered: of ncclMemAlloc, and known to NCCL by ncclCommRegister. symmetric: the same "
+        "by ncclCommWindowRegister, on all GPUs at once."}},
+      {"overlap",
+       {"LIST",
+        "What each GPU does meanwhile in another stream. none. compute: multiply-adds in registers. memory: "
+        "copies within its memory."}},
       {"place", {"LIST", "out: results have buffers of their own. in: they stand where the operands stood."}},
 
       // the partition method

@@ -46,6 +46,14 @@ const char* missing_of(void* from, Library& l) {
   find(l.reduce, "ncclReduce");
   find(l.send, "ncclSend");
   find(l.receive, "ncclRecv");
+  const auto find_newer = [&](auto& function, const char* name) { (void)is_missing(function, name); };
+  find_newer(l.allocate, "ncclMemAlloc");
+  find_newer(l.free, "ncclMemFree");
+  find_newer(l.register_buffer, "ncclCommRegister");
+  find_newer(l.deregister_buffer, "ncclCommDeregister");
+  find_newer(l.register_window, "ncclCommWindowRegister");
+  find_newer(l.deregister_window, "ncclCommWindowDeregister");
+  find_newer(l.reset_debug, "ncclResetDebugInit");
   return missing;
 }
 
@@ -73,6 +81,16 @@ int type_of(DataType type) {
     case DataType::int8: return int8;
     default: return fp32;
   }
+}
+
+std::optional<std::string> why_no_buffers(const Library& l, CollectiveBuffers buffers) {
+  const bool registers = l.allocate && l.free && l.register_buffer && l.deregister_buffer;
+  const bool has_windows = registers && l.register_window && l.deregister_window;
+  if (buffers == CollectiveBuffers::plain || (buffers == CollectiveBuffers::registered ? registers : has_windows))
+    return std::nullopt;
+  return fmt::format("--buffers {}: NCCL {} has no {}: it needs NCCL {} or later", name(buffers), version_of(l.version),
+                     registers ? "ncclCommWindowRegister" : "ncclMemAlloc or ncclCommRegister",
+                     buffers == CollectiveBuffers::registered ? "2.19" : "2.27");
 }
 
 Library load() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "npgpu/collective.hpp"
@@ -52,7 +53,20 @@ struct Library {
   int (*reduce)(const void*, void*, std::size_t count, int type, int op, int root, Communicator, CudaStream) = nullptr;
   int (*send)(const void*, std::size_t count, int type, int peer, Communicator, CudaStream) = nullptr;
   int (*receive)(void*, std::size_t count, int type, int peer, Communicator, CudaStream) = nullptr;
+
+  // Null in older libraries.
+  int (*allocate)(void**, std::size_t bytes) = nullptr;  // 2.19, as the next three
+  int (*free)(void*) = nullptr;
+  int (*register_buffer)(Communicator, void*, std::size_t bytes, void** handle) = nullptr;
+  int (*deregister_buffer)(Communicator, void* handle) = nullptr;
+  int (*register_window)(Communicator, void*, std::size_t bytes, void** window, int flags) = nullptr;  // 2.27
+  int (*deregister_window)(Communicator, void* window) = nullptr;
+  void (*reset_debug)() = nullptr;  // 2.24: NCCL_DEBUG and what belongs to it are read again
 };
+// ncclCommWindowRegister
+constexpr int symmetric_window = 1;
+// Why the library does not know buffers so: one sentence; nothing if it does.
+std::optional<std::string> why_no_buffers(const Library&, CollectiveBuffers);
 
 // The library that NPGPU_NCCL names, or libnccl.so.2 where the system looks. Never throws.
 Library load();

@@ -23,6 +23,7 @@ class CudaNccl final : public Backend<Collectives> {
   std::optional<std::string> refuses(const Step<Collectives>& step) const override {
     if (auto why = why_no_collective(step)) return why;
     if (!library().why_not.empty()) return library().why_not;
+    if (auto why = why_no_buffers(library(), step.question.buffers)) return why;
     for (const std::string& id : devices_of(step.question))
       if (auto why = cuda::why_not_there(id)) return why;
     return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -31,13 +32,69 @@ void within(Seconds how_long, const char* named, std::function<void()> what) {
                                                named, how_long.count()));
 }
 
+void Group::register_buffers() {
+  if (!ranks.front()->registers()) return;
+  nccl::check(library().group_start(), "beginning a group");
+  for (const auto& rank : ranks) rank->register_buffers();
+  nccl::check(library().group_end(), "registering buffers", ranks.front()->communicator());
+  for (const auto& rank : ranks) rank->check_registered();
+}
+
+void Group::anew() {
+  for (const auto& rank : ranks) rank->fill(step_, seed_);
+  settle();
+  issue(1);
+  settle();
+}
+
 void Group::prepare(const Step<Collectives>& step, std::uint64_t seed) {
   step_ = step;
   seed_ = seed;
-  for (const auto& rank : ranks) rank->fill(step, seed);
+  has_graphs_ = false;
+  for (const auto& rank : ranks) rank->forget_graphs();
+  {
+    const Log log;
+    anew();
+    // Connections are made once, and kept.
+    const std::int32_t path = choice_.path;
+    choice_ = choice_in(log.text());
+    choice_.path = std::max(choice_.path, path);
+  }
+  once();  // which makes NCCL leave the log
   settle();
-  once();
+  if (step.question.launch == CollectiveLaunch::graph) make_graphs();
+  kernel_alone_.clear();
+  for (const auto& rank : ranks)
+    if (auto* const kernel = rank->beside()) kernel_alone_.push_back(kernel->alone());
+}
+
+void Group::make_graphs() {
+  for (const std::uint64_t operations : {collectives::operations_a_graph, std::uint64_t{1}}) {
+    try {
+      for (const auto& rank : ranks) rank->begin_capture();
+      for (std::uint64_t i = 0; i < operations; ++i) once();
+      for (const auto& rank : ranks) rank->end_capture();
+    } catch (const Error&) {
+      for (const auto& rank : ranks) rank->abandon_capture();
+      abort();
+      throw;
+    }
+    for (const auto& rank : ranks) rank->make_graph(operations);
+  }
+  has_graphs_ = true;
+  issue(collectives::operations_a_graph + 1);
   settle();
+}
+
+void Group::issue(std::uint64_t times) {
+  if (!has_graphs_)
+    for (std::uint64_t i = 0; i < times; ++i) once();
+  else
+    for (std::uint64_t left = times; left > 0;) {
+      const std::uint64_t operations = left >= collectives::operations_a_graph ? collectives::operations_a_graph : 1;
+      for (const auto& rank : ranks) rank->launch(operations);
+      left -= operations;
+    }
 }
 
 void Group::once() {
@@ -73,23 +130,57 @@ void Group::settle() {
 
 Group::Trial Group::run(std::uint64_t repeats, const std::function<void()>& meet) {
   const bool gated = step_.question.timing == Timing::gated;
+  for (const auto& rank : ranks)
+    if (auto* const kernel = rank->beside()) kernel->start();
+  // What the first operations after a pause cost is no part of a trial, as it is none of nccl-tests' times.
+  constexpr std::uint64_t most_before = 3;
+  if (!gated) {
+    issue(std::min(repeats, most_before));
+    settle();
+  }
   for (const auto& rank : ranks) rank->start(gated);
   if (meet && !gated) meet();
   const Seconds begin = steady_clock().now();
-  for (std::uint64_t i = 0; i < repeats; ++i) once();
+  issue(repeats);
   for (const auto& rank : ranks) rank->stop();
   if (meet && gated) meet();
   for (const auto& rank : ranks) rank->release();
   settle();
   Trial trial{steady_clock().now() - begin};
   for (const auto& rank : ranks) trial.device.push_back(rank->elapsed());
+  for (const auto& rank : ranks)
+    if (auto* const kernel = rank->beside()) trial.kernel.push_back(kernel->stop());
   return trial;
 }
 
+bool Group::Trial::is_valid() const {
+  const auto is_there = [](const std::optional<Seconds>& one) { return one.has_value(); };
+  return std::ranges::all_of(device, is_there) && std::ranges::all_of(kernel, is_there);
+}
+
+CollectiveSample Group::sample_of(const Trial& trial, std::size_t rank, std::uint64_t repeats) const {
+  CollectiveSample s;
+  s.repeats = repeats;
+  if (step_.question.timing != Timing::gated) s.host_us = microseconds(trial.host);
+  if (const auto& device = trial.device[rank]) s.device_us = microseconds(*device);
+  s.algorithm = choice_.algorithm;
+  s.protocol = choice_.protocol;
+  s.channels = choice_.channels;
+  s.path = choice_.path;
+  if (rank < trial.kernel.size() && trial.kernel[rank]) s.kernel_us = microseconds(*trial.kernel[rank]);
+  if (rank < kernel_alone_.size()) s.kernel_alone_us = microseconds(kernel_alone_[rank]);
+  return s;
+}
+
 std::vector<collectives::WrongElements> Group::check() {
-  if (step_.question.in_place && has_sums(step_.question.operation)) prepare(step_, seed_);
+  if (step_.question.in_place && has_sums(step_.question.operation)) anew();
   std::vector<collectives::WrongElements> all;
-  for (const auto& rank : ranks) all.push_back(rank->compare());
+  for (const auto& rank : ranks) {
+    all.push_back(rank->compare());
+    auto* const kernel = rank->beside();
+    if (kernel && !kernel->is_right())
+      throw Error(ErrorKind::failed, fmt::format("the kernel beside on {} has wrong results", rank->device()));
+  }
   return all;
 }
 

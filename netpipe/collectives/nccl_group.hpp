@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/collectives/nccl_choice.hpp"
 #include "netpipe/collectives/nccl_rank.hpp"
 #include "npgpu/clock.hpp"
 
@@ -20,7 +21,9 @@ class Group {
   std::vector<std::unique_ptr<Rank>> ranks;
   bool has_joined = false;
 
-  // Operands are written, and the operation is done once: its kernels are loaded, and the GPUs connected.
+  // Buffers are registered where the ranks have such. REQUIRES: all have joined.
+  void register_buffers();
+  // Operands are written, and the operation is done: its kernels are loaded, the GPUs connected, and graphs made.
   void prepare(const Step<Collectives>&, std::uint64_t seed);
   void once();  // an operation is enqueued on each GPU
   // Throws Error, and ends what hangs, where an operation failed or takes too long.
@@ -29,7 +32,12 @@ class Group {
   struct Trial {
     Seconds host{0};
     std::vector<std::optional<Seconds>> device{};  // of each GPU; nothing where its gate timed out
+    // Of each GPU, a launch of the kernel beside; nothing where launches were over before. Empty where there is none.
+    std::vector<std::optional<Seconds>> kernel{};
+    bool is_valid() const;
   };
+  // Of a GPU in a trial, but for its lane.
+  CollectiveSample sample_of(const Trial&, std::size_t rank, std::uint64_t repeats) const;
   // `meet` is called when all is ready to begin: behind gates once all is enqueued.
   Trial run(std::uint64_t repeats, const std::function<void()>& meet = {});
   // What is wrong with each GPU's result. In place, each operation's sums were the next one's operands: it is done once
@@ -38,10 +46,16 @@ class Group {
 
  private:
   void abort();
+  void anew();                      // operands are written, and the operation is done once
+  void issue(std::uint64_t times);  // operations are enqueued as the step says
+  void make_graphs();
 
   Seconds patience_;
   Step<Collectives> step_;
   std::uint64_t seed_ = 0;
+  bool has_graphs_ = false;
+  Choice choice_;
+  std::vector<Seconds> kernel_alone_{};
 };
 
 // Sets `intact` of a trial's samples by what is wrong on each GPU, and says what is.

@@ -67,12 +67,15 @@ struct EachGpuRunner::Request {
   DataType type;
   bool in_place;
   Timing timing;
+  CollectiveLaunch launch;
+  CollectiveOverlap overlap;
+  CollectiveBuffers buffers;  // of join
   std::uint64_t bytes, seed;
   std::uint64_t repeats;  // of run and warm_up
 };
 struct EachGpuRunner::Reply {
   char error[400];  // empty: none
-  double host_us, device_us;
+  CollectiveSample sample;
   bool is_valid;  // the gate did not time out
   collectives::WrongElements wrong;
 };
@@ -124,6 +127,7 @@ class OneProcess {
 EachGpuRunner::EachGpuRunner(std::span<const Step<Collectives>> steps, Seconds patience)
     : gpus_(devices_of(steps.front().question)),
       bytes_(largest(steps)),
+      buffers_(steps.front().question.buffers),
       patience_(patience),
       first_(cuda::ordinal_or_throw(gpus_.front()), false) {
   start();
@@ -144,6 +148,7 @@ void EachGpuRunner::start() {
   request.what = Wanted::join;
   request.ranks = static_cast<std::uint32_t>(gpus_.size());
   request.most_bytes = bytes_;
+  request.buffers = buffers_;
   request.patience_s = patience_.count();
   nccl::check(library().unique_id(&request.id), "making a name for the GPUs' meeting");
   (void)ask(request);
@@ -192,6 +197,8 @@ void EachGpuRunner::prepare(const Step<Collectives>& step) {
   request.type = step.question.type;
   request.in_place = step.question.in_place;
   request.timing = step.question.timing;
+  request.launch = step.question.launch;
+  request.overlap = step.question.overlap;
   request.bytes = step.axes.bytes;
   request.seed = seed_;
   (void)ask(request);
@@ -204,13 +211,9 @@ bool EachGpuRunner::run(std::uint64_t repeats, std::vector<CollectiveSample>& sa
   bool is_valid = true;
   std::uint32_t lane = 0;
   for (const Reply& reply : ask(request)) {
-    CollectiveSample s;
-    s.lane = lane++;
-    s.repeats = repeats;
-    if (step_.question.timing != Timing::gated) s.host_us = reply.host_us;
-    s.device_us = reply.device_us;
+    samples.push_back(reply.sample);
+    samples.back().lane = lane++;
     is_valid = is_valid && reply.is_valid;
-    samples.push_back(s);
   }
   return is_valid;
 }
@@ -270,7 +273,8 @@ class RankService final : public collectives::ProcessService {
     state.ranks = request.ranks;
     state.patience = Seconds{request.patience_s};
     state.group.emplace(state.patience);
-    auto rank = std::make_unique<Rank>(request.device, request.rank, request.ranks, request.most_bytes, true);
+    auto rank =
+        std::make_unique<Rank>(request.device, request.rank, request.ranks, request.most_bytes, request.buffers, true);
     struct Joined {
       Communicator own = nullptr;
       int result = success;
@@ -284,6 +288,7 @@ class RankService final : public collectives::ProcessService {
     nccl::check(joined->result, "joining the other GPUs");
     rank->join(joined->own);
     state.group->ranks.push_back(std::move(rank));
+    state.group->register_buffers();
     state.group->has_joined = true;
   }
 
@@ -295,15 +300,15 @@ class RankService final : public collectives::ProcessService {
         CollectiveCase c{.operation = request.operation, .type = request.type};
         c.in_place = request.in_place;
         c.timing = request.timing;
+        c.launch = request.launch;
+        c.overlap = request.overlap;
         return state.group->prepare({c, {request.bytes}}, request.seed);
       }
       case Wanted::run: {
         const Group::Trial trial =
             state.group->run(request.repeats, [&] { state.meeting->wait(state.ranks, state.patience); });
-        reply.host_us = microseconds(trial.host);
-        const auto& device = trial.device.front();
-        reply.is_valid = device.has_value();
-        reply.device_us = device ? microseconds(*device) : not_measured;
+        reply.sample = state.group->sample_of(trial, 0, request.repeats);
+        reply.is_valid = trial.is_valid();
         return;
       }
       case Wanted::warm_up:

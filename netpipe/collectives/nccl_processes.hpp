@@ -41,6 +41,7 @@ class EachGpuRunner final : public Runner<Collectives> {
 
   std::vector<std::string> gpus_;
   std::uint64_t bytes_;
+  CollectiveBuffers buffers_;
   Seconds patience_;
   cuda::Gpu first_;
   std::vector<std::unique_ptr<OneProcess>> processes_;

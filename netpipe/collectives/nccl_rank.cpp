@@ -1,5 +1,7 @@
 #include "netpipe/collectives/nccl_rank.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -23,21 +25,113 @@ void Rank::Destroy::operator()(Communicator own) const {
     std::fprintf(stderr, "npgpu: NCCL: leaving the other GPUs: %s\n", library().error_text(result));
 }
 
-Rank::Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes, bool binds)
+OperandMemory::OperandMemory(std::uint64_t bytes, bool is_of_nccl) {
+  if (!is_of_nccl) {
+    plain_ = cuda::Buffer(Memory::device, bytes);
+    return;
+  }
+  void* memory = nullptr;
+  check(library().allocate(&memory, bytes), "allocating memory that can be registered");
+  of_nccl_.reset(static_cast<std::byte*>(memory));
+}
+void OperandMemory::Free::operator()(std::byte* memory) const {
+  if (const int result = library().free(memory); result != success)
+    std::fprintf(stderr, "npgpu: NCCL: freeing memory: %s\n", library().error_text(result));
+}
+
+Rank::Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes,
+           CollectiveBuffers buffers, bool binds)
     : device_(device),
       rank_(rank),
       ranks_(ranks),
       gpu_(cuda::ordinal_or_throw(device), binds),
       stream_(cuda::stream_of(gpu_.ordinal())),
       events_(timer_for(gpu_, stream_, std::nullopt)),
-      gated_(timer_for(gpu_, stream_, gate_time_out)) {
+      gated_(timer_for(gpu_, stream_, gate_time_out)),
+      bytes_(bytes),
+      buffers_(buffers) {
   gpu_.make_current();
-  send_ = cuda::Buffer(Memory::device, bytes);
-  receive_ = cuda::Buffer(Memory::device, bytes);
+  send_ = OperandMemory(bytes, buffers != CollectiveBuffers::plain);
+  receive_ = OperandMemory(bytes, buffers != CollectiveBuffers::plain);
   wrong_ = cuda::Buffer(Memory::device, sizeof(collectives::WrongElements));
 }
 
+Rank::~Rank() {
+  if (communicator_) deregister();
+}
+
+void Rank::register_buffers() {
+  gpu_.make_current();
+  registered_.assign(2, nullptr);
+  const Library& l = library();
+  const bool symmetric = buffers_ == CollectiveBuffers::symmetric;
+  for (std::size_t i = 0; i < registered_.size(); ++i) {
+    std::byte* const memory = (i == 0 ? send_ : receive_).data();
+    check(symmetric ? l.register_window(communicator(), memory, bytes_, &registered_[i], symmetric_window)
+                    : l.register_buffer(communicator(), memory, bytes_, &registered_[i]),
+          "registering a buffer", communicator());
+  }
+}
+
+void Rank::check_registered() const {
+  for (const void* const one : registered_)
+    if (!one)
+      throw Error(ErrorKind::failed,
+                  fmt::format("--buffers {}: NCCL does not register memory so between these GPUs", name(buffers_)));
+}
+
+void Rank::deregister() {
+  graphs_.clear();
+  const Library& l = library();
+  for (void* const one : registered_) {
+    if (!one) continue;
+    const int result = buffers_ == CollectiveBuffers::symmetric ? l.deregister_window(communicator(), one)
+                                                                : l.deregister_buffer(communicator(), one);
+    if (result != success) std::fprintf(stderr, "npgpu: NCCL: deregistering a buffer: %s\n", l.error_text(result));
+  }
+  registered_.clear();
+}
+
+void Rank::begin_capture() {
+  gpu_.make_current();
+  cuda::check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "beginning a graph");
+}
+void Rank::end_capture() {
+  gpu_.make_current();
+  cudaGraph_t captured = nullptr;
+  cuda::check(cudaStreamEndCapture(stream_.get(), &captured), "ending a graph");
+  captured_.emplace(captured);
+}
+void Rank::make_graph(std::uint64_t operations) {
+  gpu_.make_current();
+  graphs_.insert_or_assign(operations, cuda::ExecutableGraph(*captured_));
+  captured_.reset();
+}
+void Rank::abandon_capture() {
+  gpu_.make_current();
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream_.get(), &status) == cudaSuccess && status == cudaStreamCaptureStatusNone) return;
+  cudaGraph_t captured = nullptr;
+  if (cudaStreamEndCapture(stream_.get(), &captured) == cudaSuccess) captured_.emplace(captured);
+  (void)cudaGetLastError();
+  captured_.reset();
+}
+void Rank::launch(std::uint64_t operations) {
+  gpu_.make_current();
+  cuda::check(cudaGraphLaunch(graphs_.at(operations).get(), stream_.get()), "launching a graph");
+}
+
+collectives::BesideKernel* Rank::beside() {
+  const CollectiveOverlap which = step_.question.overlap;
+  if (which == CollectiveOverlap::none) return nullptr;
+  auto& kernel = beside_[which];
+  if (!kernel) kernel = std::make_unique<collectives::BesideKernel>(gpu_.ordinal(), which);
+  return kernel.get();
+}
+
 void Rank::abort() {
+  graphs_.clear();
+  registered_.clear();
   if (!communicator_) return;
   gpu_.make_current();
   library().abort(communicator_.release());

@@ -1,12 +1,15 @@
 // One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "netpipe/collectives/nccl.hpp"
+#include "netpipe/collectives/overlap.hpp"
 #include "netpipe/collectives/values.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
+#include "netpipe/devices/cuda/graphs.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 
 namespace npgpu::nccl {
@@ -15,10 +18,27 @@ namespace npgpu::nccl {
 // between streams of its own.
 constexpr std::uint64_t fits_behind_gate = 100;
 
+// Memory of one GPU for an operation: cudaMalloc's, or ncclMemAlloc's, which the library can register.
+class OperandMemory {
+ public:
+  OperandMemory() = default;
+  OperandMemory(std::uint64_t bytes, bool is_of_nccl);
+  std::byte* data() const { return of_nccl_ ? of_nccl_.get() : plain_.data(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte*) const;
+  };
+  cuda::Buffer plain_;
+  std::unique_ptr<std::byte, Free> of_nccl_;
+};
+
 class Rank {
  public:
   // Buffers of so many bytes. `binds`: the calling thread is bound near the GPU.
-  Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes, bool binds);
+  Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes, CollectiveBuffers,
+       bool binds);
+  ~Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
@@ -26,6 +46,12 @@ class Rank {
   const cuda::Gpu& gpu() const { return gpu_; }
   Communicator communicator() const { return communicator_.get(); }
   void join(Communicator own) { communicator_.reset(own); }
+  bool registers() const { return buffers_ != CollectiveBuffers::plain; }
+  // REQUIRES: registers(); between the group calls of all ranks of this process.
+  void register_buffers();
+  // Throws Error where that did nothing, as between GPUs that do not see each other's memory. REQUIRES: after the
+  // group.
+  void check_registered() const;
   // Ends operations that hang. join() again before the next operation.
   void abort();
 
@@ -33,6 +59,17 @@ class Rank {
   void fill(const Step<Collectives>&, std::uint64_t seed);
   // REQUIRES: between the group calls of all ranks of this process; fill().
   void enqueue();
+  // What is enqueued between them becomes a graph of so many operations. It is made, by make_graph(), when the captures
+  // of all ranks have ended: a thread that captures may do little else. launch() enqueues it.
+  void begin_capture();
+  void end_capture();
+  void make_graph(std::uint64_t operations);
+  void launch(std::uint64_t operations);
+  void forget_graphs() { graphs_.clear(); }
+  // Of an attempt that failed.
+  void abandon_capture();
+  // The kernel beside that the step asks for; null if none.
+  collectives::BesideKernel* beside();
   void start(bool gated);
   void stop();
   void release();
@@ -53,6 +90,7 @@ class Rank {
   };
 
   std::byte* operand() const;
+  void deregister();
 
   std::string device_;
   std::uint32_t rank_, ranks_;
@@ -60,8 +98,15 @@ class Rank {
   cuda::Stream stream_;
   cuda::StreamTimer events_, gated_;
   cuda::StreamTimer* timer_ = nullptr;  // of this trial
-  cuda::Buffer send_, receive_, wrong_;
+  std::uint64_t bytes_;
+  CollectiveBuffers buffers_;
+  OperandMemory send_, receive_;
+  cuda::Buffer wrong_;
+  std::map<CollectiveOverlap, std::unique_ptr<collectives::BesideKernel>> beside_;
   std::unique_ptr<struct ncclComm, Destroy> communicator_;
+  std::vector<void*> registered_;  // handles, or windows
+  std::optional<cuda::Graph> captured_{};
+  std::map<std::uint64_t, cuda::ExecutableGraph> graphs_{};  // by their operations; they end before the communicator
   Step<Collectives> step_;
   collectives::Values values_;
   collectives::Part part_;

@@ -13,8 +13,8 @@ std::uint64_t largest(std::span<const Step<Collectives>> steps) {
 ProcessRunner::ProcessRunner(std::span<const Step<Collectives>> steps, Seconds patience) : group_(patience) {
   const auto gpus = devices_of(steps.front().question);
   for (std::uint32_t i = 0; i < gpus.size(); ++i)
-    group_.ranks.push_back(
-        std::make_unique<Rank>(gpus[i], i, static_cast<std::uint32_t>(gpus.size()), largest(steps), i == 0));
+    group_.ranks.push_back(std::make_unique<Rank>(gpus[i], i, static_cast<std::uint32_t>(gpus.size()), largest(steps),
+                                                  steps.front().question.buffers, i == 0));
   join();
 }
 
@@ -33,6 +33,7 @@ void ProcessRunner::join() {
   });
   nccl::check(joined->result, "joining the GPUs");
   for (std::size_t i = 0; i < group_.ranks.size(); ++i) group_.ranks[i]->join(joined->own[i]);
+  group_.register_buffers();
   group_.has_joined = true;
 }
 
@@ -49,18 +50,11 @@ std::uint64_t ProcessRunner::max_repeats() const {
 
 bool ProcessRunner::run(std::uint64_t repeats, std::vector<CollectiveSample>& samples) {
   const Group::Trial trial = group_.run(repeats);
-  bool is_valid = true;
   for (std::uint32_t lane = 0; lane < trial.device.size(); ++lane) {
-    const auto& device = trial.device[lane];
-    is_valid = is_valid && device;
-    CollectiveSample s;
-    s.lane = lane;
-    s.repeats = repeats;
-    if (step_.question.timing != Timing::gated) s.host_us = microseconds(trial.host);
-    if (device) s.device_us = microseconds(*device);
-    samples.push_back(s);
+    samples.push_back(group_.sample_of(trial, lane, repeats));
+    samples.back().lane = lane;
   }
-  return is_valid;
+  return trial.is_valid();
 }
 
 void ProcessRunner::warm_up(Seconds duration) {

@@ -8,8 +8,12 @@
 //   all-to-all step(S/n) of all pairs; gather, scatter step(S/n) of the root with all others
 //
 // No way is faster than its cap for copies by kernels. One thread launches an operation on the n GPUs in turn, which
-// takes `launch` each, or a process of each GPU its own; in a row, launches overlap with operations. Nothing is moved:
-// a GPU's results are wrong where a way that ends at it brings zeros.
+// takes `launch` each, or a process of each GPU its own; in a row, launches overlap with operations. A graph of several
+// operations takes one launch on each GPU. Registered buffers change nothing. Nothing is moved: a GPU's results are
+// wrong where a way that ends at it brings zeros.
+//
+// Beside a kernel (a law for tests, and of no device): operations hold an eighth of the multiprocessors, so that a
+// compute kernel takes 8/7 of its time; a memory kernel and an operation make each other take 3/2.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "netpipe/collectives/values.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/node.hpp"
 #include "npgpu/collective.hpp"
@@ -111,6 +116,11 @@ Seconds time_of(CollectiveOperation operation, std::size_t gpus, std::uint64_t s
   }
 }
 
+// Codes of collective_algorithms, collective_protocols and collective_paths.
+constexpr std::int32_t ring = 1, simple = 2, p2p = 0;
+constexpr Seconds kernel_alone{2e-4};
+constexpr double slower_by_compute = 8.0 / 7, slower_by_memory = 1.5;
+
 class CollectiveClock final : public Clock {
  public:
   Seconds now() const override { return time; }
@@ -131,6 +141,7 @@ class SimulatedCollectives final : public Runner<Collectives> {
     if (is_new) at->second = ways_.cost(messages_of(operation, gpus_.size()));
     step_ = step;
     took_ = time_of(operation, gpus_.size(), step.axes.bytes, at->second);
+    if (step.question.overlap == CollectiveOverlap::memory) took_ *= slower_by_memory;
   }
 
   bool run(std::uint64_t repeats, std::vector<CollectiveSample>& samples) override {
@@ -139,14 +150,24 @@ class SimulatedCollectives final : public Runner<Collectives> {
     const bool one = step_.question.processes == CollectiveProcesses::one;
     const Seconds launch = (one ? static_cast<double>(gpus_.size()) : 1.0) * host.launch;
     const bool gated = step_.question.timing == Timing::gated;
-    const Seconds behind = took_ + (n - 1) * (gated ? took_ : std::max(took_, launch));  // by the device's events
-    const Seconds all = gated ? n * launch + behind : launch + behind;
+    const double share = static_cast<double>(launches(repeats)) / n;  // of a launch that an operation needs
+    const Seconds behind =
+        took_ + (n - 1) * (gated ? took_ : std::max(took_, share * launch));  // by the device's events
+    const Seconds all = gated ? n * share * launch + behind : launch + behind;
     for (std::uint32_t lane = 0; lane < gpus_.size(); ++lane) {
       CollectiveSample s;
       s.lane = lane;
       s.repeats = repeats;
       if (!gated) s.host_us = microseconds((all + host.synchronize) * noise);
       s.device_us = microseconds(behind * noise);
+      s.algorithm = ring;
+      s.protocol = simple;
+      s.path = p2p;
+      if (step_.question.overlap != CollectiveOverlap::none) {
+        const bool computes = step_.question.overlap == CollectiveOverlap::compute;
+        s.kernel_alone_us = microseconds(kernel_alone);
+        s.kernel_us = s.kernel_alone_us * (computes ? slower_by_compute : slower_by_memory) * noise;
+      }
       samples.push_back(s);
     }
     clock_.time += (all + host.synchronize) * noise;
@@ -177,6 +198,11 @@ class SimulatedCollectives final : public Runner<Collectives> {
   std::string binding() const override { return "not bound: simulated"; }
 
  private:
+  std::uint64_t launches(std::uint64_t repeats) const {
+    if (step_.question.launch == CollectiveLaunch::eager) return repeats;
+    return repeats / collectives::operations_a_graph + repeats % collectives::operations_a_graph;
+  }
+
   std::vector<std::string> gpus_;
   std::shared_ptr<const simulated::Node> node_;
   Ways ways_;

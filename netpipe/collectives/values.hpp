@@ -19,6 +19,9 @@ struct CUstream_st;  // of CUDA
 
 namespace npgpu::collectives {
 
+// Operations that are captured in one graph; what is left of a trial is in graphs of one.
+inline constexpr std::uint64_t operations_a_graph = 16;
+
 // Of which numbers an operand's element is.
 struct Values {
   std::uint64_t seed = 0;

@@ -33,9 +33,14 @@ std::string title(const CollectiveCase& c) {
   std::string gpus = c.devices;
   constexpr std::size_t few = 4;
   if (all.size() > few) gpus = fmt::format("{} to {}", all.front(), all.back());
-  return fmt::format("collectives {} GPUs {} {} {}{}{}{}", all.size(), gpus, name(c.operation), name(c.type),
-                     c.in_place ? " in-place" : "", c.timing == Timing::host ? "" : fmt::format(" {}", name(c.timing)),
-                     c.processes == CollectiveProcesses::one ? "" : " each-gpu");
+  std::string text = fmt::format("collectives {} GPUs {} {} {}", all.size(), gpus, name(c.operation), name(c.type));
+  if (c.in_place) text += " in-place";
+  if (c.timing != Timing::host) text += fmt::format(" {}", name(c.timing));
+  if (c.processes != CollectiveProcesses::one) text += " each-gpu";
+  if (c.launch != CollectiveLaunch::eager) text += fmt::format(" {}", name(c.launch));
+  if (c.buffers != CollectiveBuffers::plain) text += fmt::format(" {}", name(c.buffers));
+  if (c.overlap != CollectiveOverlap::none) text += fmt::format(" overlap-{}", name(c.overlap));
+  return text;
 }
 
 std::optional<std::string> flaw_of(const CollectiveSize& size) {
@@ -94,7 +99,10 @@ std::optional<std::string> why_no_collective(const Step<Collectives>& step) {
   if (element == 0) return fmt::format("--type {}: collectives are of fp32, bf16, fp16 and int8", name(c.type));
   if (c.in_place &&
       (c.operation == CollectiveOperation::all_to_all || c.operation == CollectiveOperation::send_receive))
-    return fmt::format("--in-place: {} has no form in place: measure it out of place", name(c.operation));
+    return fmt::format("--place in: {} has no form in place: measure it out of place", name(c.operation));
+  if (c.overlap != CollectiveOverlap::none && c.timing != Timing::host)
+    return fmt::format("--timing {}: beside a kernel (--overlap {}) operations have host time", name(c.timing),
+                       name(c.overlap));
   const std::uint64_t whole = least_size(c.operation, c.type, gpus);
   if (step.axes.bytes % whole != 0)
     return fmt::format("{} bytes are no whole {} of {}: take a multiple of {}", step.axes.bytes,

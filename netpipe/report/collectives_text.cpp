@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "netpipe/report/series_text.hpp"
@@ -17,6 +18,9 @@ std::string operation_text(const CollectiveCase& c) {
   if (c.timing == Timing::event) text += ", timed by events";
   if (c.timing == Timing::gated) text += ", device time behind gates";
   if (c.processes == CollectiveProcesses::each_gpu) text += ", a process for each GPU";
+  if (c.launch == CollectiveLaunch::graph) text += ", in CUDA graphs";
+  if (c.buffers != CollectiveBuffers::plain) text += fmt::format(", {} buffers", name(c.buffers));
+  if (c.overlap != CollectiveOverlap::none) text += fmt::format(", beside a {} kernel", name(c.overlap));
   return text;
 }
 
@@ -45,6 +49,54 @@ std::string percent_of_limit_text(double share) { return share > 0 ? fmt::format
 
 std::string gb_s(double bytes_per_s) { return digits_text(bytes_per_s * 1e-9); }
 
+template <std::size_t n> std::string code_text(std::int32_t code, const std::array<std::string_view, n>& names) {
+  return code >= 0 && static_cast<std::size_t>(code) < n ? std::string(names[static_cast<std::size_t>(code)]) : "-";
+}
+// "ring LL128 x24 P2P": algorithm, protocol, channels and path, as far as the library said them.
+std::string choice_text(const CollectiveResult& r) {
+  std::string text;
+  const auto add = [&](const std::string& word) {
+    if (word != "-") text += (text.empty() ? "" : " ") + word;
+  };
+  add(code_text(r.algorithm, collective_algorithms));
+  add(code_text(r.protocol, collective_protocols));
+  if (r.channels > 0) add(fmt::format("x{}", r.channels));
+  add(code_text(r.path, collective_paths));
+  return text.empty() ? "-" : text;
+}
+
+// The same operation without the kernel, of that size; null if it was not measured.
+const CollectiveResult* without_kernel(const CollectiveStudy& study, CollectiveCase question, std::uint64_t bytes) {
+  question.overlap = CollectiveOverlap::none;
+  for (const CollectiveFigure& f : study.figures)
+    if (f.question == question)
+      for (const CollectiveResult& r : f.points)
+        if (r.axes.bytes == bytes && r.usable()) return &r;
+  return nullptr;
+}
+
+std::string times_text(double slower) { return slower > 0 ? fmt::format("{:.2f}", slower) : "-"; }
+
+// What operations and kernels make each other wait.
+Table overlap_table(const CollectiveStudy& study) {
+  Table table({left("operation"), left("kernel"), right("size"), decimal("alone us"), decimal("beside us"),
+               right("slower"), decimal("kernel alone us"), decimal("beside us"), right("slower")});
+  for (const CollectiveFigure& f : study.figures) {
+    if (f.question.overlap == CollectiveOverlap::none) continue;
+    for (const CollectiveResult& r : f.points) {
+      if (!r.usable()) continue;
+      const CollectiveResult* const alone = without_kernel(study, f.question, r.axes.bytes);
+      table.row({std::string(name(f.question.operation)), std::string(name(f.question.overlap)),
+                 size_text(r.axes.bytes), alone ? digits_text(alone->time_us.value) : "-", digits_text(r.time_us.value),
+                 alone ? times_text(r.time_us.value / alone->time_us.value) : "-", digits_text(r.kernel_alone_us.value),
+                 digits_text(r.kernel_us.value), times_text(r.kernel_us.value / r.kernel_alone_us.value)});
+    }
+  }
+  return table;
+}
+
+bool is_chosen(const CollectiveResult& r) { return choice_text(r) != "-"; }
+
 }  // namespace
 
 Table collective_table(const CollectiveFigure& f, const std::vector<std::string>& gpus) {
@@ -54,6 +106,8 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
       right("size"),       decimal("time us"), right("95 % interval", 1), decimal("algorithm GB/s", 2),
       decimal("bus GB/s"), right("% of limit")};
   if (stands_out) columns.push_back(left("slowest GPU"));
+  const bool is_any_chosen = std::ranges::any_of(f.points, is_chosen);
+  if (is_any_chosen) columns.push_back(left("chosen"));
   columns.insert(columns.end(), {right("trials", 3), left("")});
   Table table(std::move(columns));
   for (const CollectiveResult& r : f.points) {
@@ -61,6 +115,7 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
                                    interval_text(r.time_us), gb_s(r.rate.value),
                                    gb_s(r.bus_rate.value),   percent_of_limit_text(r.bus_rate.value / f.limit)};
     if (stands_out) cells.push_back(slowest_gpu(r, gpus));
+    if (is_any_chosen) cells.push_back(choice_text(r));
     cells.push_back(std::to_string(r.trials));
     cells.push_back(std::string(r.usable() ? "" : "!") + (r.unsteady ? "*" : "") + (r.causes ? "d" : ""));
     table.row(std::move(cells));
@@ -75,15 +130,18 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
                           study.gpus.back(), study.device_name),
               study.simulated);
     if (!study.library.empty()) doc.labelled("library", study.library);
-    bool is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
+    bool is_any_chosen = false, is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
     for (const CollectiveFigure& f : study.figures) {
       doc.gap();
       doc.labelled("operation", operation_text(f.question));
-      doc.labelled("limit", f.limit > 0 ? fmt::format("{} GB/s: {}", gb_s(f.limit), f.limit_source) : f.limit_source);
+      std::string limit = f.limit > 0 ? fmt::format("{} GB/s: {}", gb_s(f.limit), f.limit_source) : f.limit_source;
+      if (f.tree_limit > 0 && f.tree_limit < f.limit) limit += fmt::format("; of two trees {}", gb_s(f.tree_limit));
+      doc.labelled("limit", limit);
       if (!f.error.empty()) doc.labelled("error", f.error, true);
       if (f.points.empty()) continue;
       doc.table(collective_table(f, study.gpus));
       for (const CollectiveResult& r : f.points) {
+        is_any_chosen |= is_chosen(r);
         is_any_unusable |= !r.usable();
         is_any_unsteady |= r.unsteady;
         is_any_disturbed |= r.causes != 0;
@@ -96,10 +154,17 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
                f.verdict != CheckVerdict::ok && f.verdict != CheckVerdict::not_judged);
     }
     doc.gap();
+    if (std::ranges::any_of(study.figures,
+                            [](const auto& f) { return f.question.overlap != CollectiveOverlap::none; })) {
+      doc.table(overlap_table(study));
+      doc.note("slower: the time beside the other one over the time alone; a kernel's is that of one launch");
+      doc.gap();
+    }
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
     doc.note(
         "algorithm GB/s: the size over the time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
         "limit: of the bus bandwidth, measured by copies of kernels at once");
+    if (is_any_chosen) doc.note("chosen by the library: algorithm, protocol, channels and path between the GPUs");
     if (is_any_unusable) doc.note("! no usable trial: the results were wrong or not timed", true);
     if (is_any_unsteady) doc.note(fmt::format("* unsteady: an interval wider than +-{:.0f} %", 100 * least_unsteady));
     if (is_any_disturbed) doc.note("d disturbed by others");

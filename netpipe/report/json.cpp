@@ -130,26 +130,12 @@ Json points_json(const PieceSeries& series) {
 
 Json points_json(const CollectiveSeries& series) {
   return array_of(results(series), [](const CollectiveResult& r) {
-    return with(result_json(r), {entry("time_us", r.time_us), entry("algorithm_bytes_per_s", r.rate),
-                                 entry("bus_bytes_per_s", r.bus_rate), entry("host_us", r.host_us),
-                                 entry("lanes_us", r.lanes_us), entry("error", or_null(r.why))});
+    return with(
+        result_json(r),
+        {entry("time_us", r.time_us), entry("algorithm_bytes_per_s", r.rate), entry("bus_bytes_per_s", r.bus_rate),
+         entry("host_us", r.host_us), entry("lanes_us", r.lanes_us), entry("chosen", chosen_json(r)),
+         entry("kernel_us", r.kernel_us), entry("kernel_alone_us", r.kernel_alone_us), entry("error", or_null(r.why))});
   });
-}
-
-Json collective_json(const CollectiveStudy& study) {
-  const auto figure = [](const CollectiveFigure& f) {
-    return Json({entry("title", title(f.question)), entry("case", f.question), entry("smallest_us", f.smallest_us),
-                 entry("best_bus_bytes_per_s", f.best), entry("half_rate_bytes", f.half_bytes),
-                 entry("limit_bus_bytes_per_s", f.limit), entry("limit_source", f.limit_source),
-                 entry("share_of_limit", f.share), entry("verdict", f.verdict), entry("why", or_null(f.why))});
-  };
-  const auto link = [](const SlowLink& one) {
-    return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
-  };
-  return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("verdict", study.verdict),
-               entry("operations", array_of(study.figures, figure)),
-               entry("slow_links", array_of(study.slow_links, link))});
 }
 
 template <class K> Json points_json(const Series<K>& series) {
@@ -390,8 +376,9 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //         "costs", "doubts": [ { devices, text } ] } ],
 //       "findings": [ those of npgpu check --json, and devices ] },
 //     "collective_studies": [ { gpus, device_name, simulated, library, verdict, "operations": [ { title, case,
-//       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source, share_of_limit,
-//       verdict, why } ], "slow_links": [ { devices, share, text } ] } ],
+//       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source,
+//       tree_limit_bus_bytes_per_s (of an all-reduce by two trees), share_of_limit, verdict, why, slowed_by (what of
+//       the library's choice can make it slow) } ], "slow_links": [ { devices, share, text } ] } ],
 //     "partition_studies": [ ... ]: see partition_json.cpp,
 //     "staged_messages": [ { source, target, pattern, "sizes": [ { bytes, chunk_bytes, predicted_us, taken_chunk_bytes,
 //       advised_us, best_chunk_bytes, best_us, regret } ] } ] }

@@ -23,6 +23,8 @@ enum class SoakDetail { loads, slices };
 Json soak_json(const SoakDevice&, SoakDetail = SoakDetail::loads);
 Json piece_table_json(const PieceTable&);
 Json json_of(const std::vector<Lane>&);
+Json chosen_json(const CollectiveResult&);
+Json collective_json(const CollectiveStudy&);
 Json studies_json(std::span<const PartitionStudy>);
 Json json_of(const RooflineReport&);
 Json messages_json(std::span<const StagedMessages>);

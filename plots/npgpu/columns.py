@@ -59,8 +59,8 @@ OF_KIND = {
         "visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by "
         "unusable").split(),
     "collectives": (
-        "run_uuid host date kind series case_name devices operation type in_place timing processes device_uuid device_name "
-        "simulated bytes lane value low high unit counts time_us time_low_us time_high_us min_us max_us visits "
+        "run_uuid host date kind series case_name devices operation type in_place timing processes launch buffers overlap "
+        "device_uuid device_name simulated bytes lane value low high unit counts time_us time_low_us time_high_us min_us max_us visits "
         "visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by unusable").split(),
 }
 

@@ -112,9 +112,10 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
 USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0, "operands": "usual", "intensity": 0, "cluster": 0, "pages": "fixed"},
-         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "collectives": {}}
+         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "collectives": {"launch": "eager", "buffers": "plain", "overlap": "none"}}
 USUAL_OF_VISITS = {"beside_done": 0}
-USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")}}
+USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")},
+                    "collectives": {"algorithm": -1, "protocol": -1, "channels": -1, "path": -1, "kernel_us": float("nan"), "kernel_alone_us": float("nan")}}
 
 
 def words_of(group, column):

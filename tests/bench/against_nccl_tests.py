@@ -5,7 +5,10 @@
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row. With --each
 npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread.
-nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing.
+nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
+a size takes some 20 ms. It takes another part of its largest buffer for each iteration, so that the L2 cache has none of it;
+npgpu stays in one place. So sizes about that of the cache are asked for one by one, where both find it there. Interrupted, it
+prints what the rounds so far gave.
 Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
 Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %.
 """
@@ -21,6 +24,7 @@ PROGRAMS = {"all-reduce": "all_reduce_perf", "all-gather": "all_gather_perf", "r
             "all-to-all": "alltoall_perf", "send-receive": "sendrecv_perf"}
 FACTOR = 8
 SMALL = 1 << 20
+CACHED, BEYOND_CACHE = 1 << 20, 1 << 27
 
 
 def sizes_to(end):
@@ -49,12 +53,13 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each):
 def of_nccl_tests(folder, operation, sizes, gpus, each):
     """us by size: out of place."""
     times = {}
-    small, large = [s for s in sizes if s < SMALL], [s for s in sizes if s >= SMALL]
-    for some, iterations in ((small, 400), (large, 20)):
+    middle = [[size] for size in sizes if CACHED <= size < BEYOND_CACHE]
+    for some in ([size for size in sizes if size < CACHED], *middle, [size for size in sizes if size >= BEYOND_CACHE]):
         if not some:
             continue
+        iterations = "2000" if some[-1] < BEYOND_CACHE else "150"
         done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g", str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]),
-                               "-f", str(FACTOR), "-n", str(iterations), "-w", "20", "-c", "0"], capture_output=True, text=True)
+                               "-f", str(FACTOR), "-n", iterations, "-w", "20", "-c", "0"], capture_output=True, text=True)
         for line in done.stdout.splitlines():
             words = line.split()
             if len(words) > 6 and words[0].isdigit():
@@ -81,12 +86,15 @@ def main():
     sizes = sizes_to(arguments.end)
     ours, theirs = {}, {}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.rounds):
-            for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
-                ours.setdefault(key, []).append(us)
-            for operation in operations:
-                for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
-                    theirs.setdefault((operation, size), []).append(us)
+        try:
+            for _ in range(arguments.rounds):
+                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
+                    ours.setdefault(key, []).append(us)
+                for operation in operations:
+                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
+                        theirs.setdefault((operation, size), []).append(us)
+        except KeyboardInterrupt:
+            pass
     print(f"{'operation':16}{'bytes':>12}{'npgpu us':>12}{'nccl-tests':>12}{'ratio':>8}  of each round")
     apart = 0
     for key in sorted(theirs):

@@ -2,6 +2,7 @@
 a figure, what is refused, and a run that was killed goes on."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,14 +81,88 @@ with folder() as where:
     told = run("predict", at("big.h5"), "--all-reduce", "10MiB")
     truth = 2 * 63 * (1 + 10 * MIB / 64 / 400e9 * 1e6)
     check(told.code == 0 and told.out.startswith("SIMULATED all-reduce of 10 MiB of fp32 on 64 GPUs") and f"{truth:.1f} us" in told.out, f"{told.out}{told.err} {truth}")
-    for words, what in ((("--all-reduce", "8"), "too far"), (("--all-reduce", "100GiB"), "too far"), (("--all-reduce", "8", "--json"), "--json")):
+    for words, what in ((("--all-reduce", "8"), "too far"), (("--all-reduce", "100GiB"), "too far")):
         refused = run("predict", at("big.h5"), *words)
         check(refused.code == 2 and what in refused.err, refused.err)
+
+    told = json.loads(run("predict", at("big.h5"), "--all-reduce", "10MiB", "--json").out)
+    check(told["document"] == "npgpu-collective-forecast" and len(told["forecasts"]) == 1, str(told)[:300])
+    one = told["forecasts"][0]
+    check(near(one["time_us"]["value"], truth) and near(one["bus_bytes_per_s"], 2 * 63 / 64 * 10 * MIB / truth * 1e6) and one["gpus"] == 64, str(one))
+    # Two binary trees bring each GPU 2S, a ring 2S(n-1)/n.
+    check(near(study_of(at("big.h5"))["operations"][0]["tree_limit_bus_bytes_per_s"], 400 * GB * 63 / 64), "the limit of trees")
+
+    # Sizes minus and plus a perturbation.
+    around = measured("sim:node8", at("around.h5"), "--collective", "all-reduce", "--start", "64", "--end", "1KiB", "--perturbation", "16", "--quiet")
+    sizes = [point["bytes"] for point in json.loads(run("report", at("around.h5"), "--json").out)["collectives"][0]["points"]]
+    check(around.code in (0, 4) and sizes == [48, 64, 80, 240, 256, 272, 1008, 1024, 1040], f"{around.code} {sizes} {around.err}")
+
+    # Graphs save launches; a kernel beside and an all-reduce make each other take as long as the law says.
+    ways = measured("sim:node64", at("ways.h5"), "--collective", "all-reduce", "--sizes", "128MiB", "--launch", "eager,graph", "--overlap", "none,compute,memory",
+                    "--buffers", "plain,registered")
+    check(ways.code == 0 and "beside a memory kernel" in ways.out and "in CUDA graphs" in ways.out and "registered buffers" in ways.out, f"{ways.code} {ways.out[-500:]}{ways.err}")
+    found = {}
+    for series in json.loads(run("report", at("ways.h5"), "--json").out)["collectives"]:
+        point = series["points"][0]
+        found[series["case"]["launch"], series["case"]["buffers"], series["case"]["overlap"]] = point
+        check(point["chosen"] == {"algorithm": "ring", "protocol": "simple", "channels": None, "path": "P2P"}, str(point["chosen"]))
+    check(len(found) == 12, str(found.keys()))
+    for overlap, slower, kernel in (("compute", 1, 8 / 7), ("memory", 1.5, 1.5)):
+        alone, beside = found["graph", "plain", "none"], found["graph", "plain", overlap]
+        check(near(beside["time_us"]["value"], slower * alone["time_us"]["value"]), f"{overlap}: {beside['time_us']} of {alone['time_us']}")
+        check(near(beside["kernel_us"]["value"], kernel * beside["kernel_alone_us"]["value"]) and alone["kernel_us"]["value"] is None, f"{overlap}: {beside}")
+    check(f"{1.5:.2f}" in ways.out and "kernel alone us" in ways.out, "the table of both")
+
+    # What NCCL chose is said where it is slow.
+    try:
+        import h5py
+    except ImportError:
+        h5py = None
+    if h5py:
+        for path, channels, why in ((1, 24, "its bytes go by SHM although NVLinks join the GPUs"), (0, 1, "it uses one channel only")):
+            shutil.copy(at("two.h5"), at("edited.h5"))
+            with h5py.File(at("edited.h5"), "a") as file:
+                for series in file["collectives"].values():
+                    samples = series["samples"][:]
+                    for column, value in (("path", path), ("channels", channels)):
+                        samples[column] = value
+                    for column in ("host_us", "device_us"):
+                        samples[column] *= 4
+                    series["samples"][:] = samples
+            one = study_of(at("edited.h5"))["operations"][0]
+            check(one["verdict"] == "slow" and one["slowed_by"].startswith(why) and why in one["why"], str(one))
+            judged = run("check", "--trace", at("edited.h5"))
+            check(judged.code == 3 and f"why: {why}" in " ".join(judged.out.split()), f"{judged.code} {judged.out[:1500]}")
+
+    # A check of the whole node has an all-reduce of a small and of a large size, by the limit of its own links.
+    def checked(device):
+        done = run("check", "--level", "3", "--device", device, "--json", timeout=600)
+        return done, {f["metric"]: f for f in json.loads(done.out)["findings"] if not f["device"] or f["health"] == "fail"}
+
+    done, node = checked("sim:h200x2")
+    check(done.code == 0 and node["all_reduce_rate"]["health"] == node["all_reduce_time"]["health"] == "pass", f"{done.code} {node}")
+    check(near(node["all_reduce_rate"]["limit"], 188 * GB) and near(node["all_reduce_time"]["limit"], 20), str(node))
+    sick = {"name": "three GPUs, one with half of its NVLinks", "source": "test", "gpu": os.path.join(SOURCE, "data/devices/h200-node.json"), "gpus": 3,
+            "memory": [{"at": "socket0"}],
+            "links": [{"between": "gpu*", "and": "nvswitch", "gb_s": 400, "latency_us": 0.5, "nvlinks": 18},
+                      {"between": "gpu*", "and": "socket0", "gb_s": 60, "latency_us": 1}],
+            "instead": [{"between": "gpu2", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5, "nvlinks": 18}]}
+    with open(at("sick.json"), "w") as file:
+        json.dump(sick, file)
+    done, node = checked(f"sim:{at('sick.json')}")
+    check(done.code == 3 and node["peer_rate"]["device"].endswith("sick.json:2") and node["all_reduce_rate"]["health"] == "pass", f"{done.code} {node}")
+    check(near(node["all_reduce_rate"]["limit"], 100 * GB), str(node["all_reduce_rate"]))
+    # Where a trace has nothing but operations of all GPUs, the ring's slow link is named.
+    judged = run("check", "--trace", at("half.h5"), "--json")
+    slow = [f for f in json.loads(judged.out)["findings"] if f["metric"] == "ring_rate"]
+    check(judged.code == 3 and [f["device"] for f in slow] == ["sim:node8-half-nvlink:5"], f"{judged.code} {slow}")
 
     # Wrong results.
     wrong = measured("sim:zeros", at("zeros.h5"), "--collective", "send-receive", "--sizes", "64MiB")
     check(wrong.code == 6 and "the results were wrong on sim:zeros:1" in wrong.out, f"{wrong.code} {wrong.out[-500:]}")
     check(study_of(at("zeros.h5"))["verdict"] == "broken", "and the trace says so")
+    judged = run("check", "--trace", at("zeros.h5"), "--json")
+    check(judged.code == 6 and any(f["metric"] == "collective_results" and f["health"] == "fail" for f in json.loads(judged.out)["findings"]), f"{judged.code}")
 
     # What is refused, in one sentence.
     for words, code, what in ((("--device", "sim:node8:0"), 77, "collectives need two GPUs"), (("--device", "sim:node8-sick"), 77, "cannot see the memory"),
@@ -97,6 +172,10 @@ with folder() as where:
         refused = run("collectives", *words, "--output", at("no.h5"))
         check(refused.code == code and what in refused.err and refused.err.count("npgpu:") == 1, f"{words}: {refused.code} {refused.err}")
         check(not os.path.exists(at("no.h5")), f"{words}: no trace")
+
+    ranks = subprocess.run([PROGRAM, "collectives", "--device", "sim:node8", "--output", at("no.h5")], capture_output=True, text=True,
+                           env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"})
+    check(ranks.returncode == 2 and "the 4 ranks of a job are not measured" in ranks.stderr, f"{ranks.returncode} {ranks.stderr}")
 
     # Tables, exporters, comparison.
     import npgpu

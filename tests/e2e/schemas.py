@@ -30,6 +30,7 @@ OTHERS = {
     "roofline": ["probe roofline,bandwidth,tensor --device sim:h200 --rounds 2 --output other.h5 --quiet",
                  "roofline other.h5 --counts mine=2TFLOP,80GB,40ms,tensor-fp16", "roofline T/h200_run_d.h5"],
     "prediction": [f"predict T/h200_run_d.h5 {make.JOB}", f"predict T/h200_blind_costs_2.h5 {make.JOB}"],
+    "collective-forecast": ["collectives --device sim:node8 --collective all-reduce --sizes 1KiB,1MiB --launch graph --output other.h5 --quiet", "predict other.h5 --all-reduce 4KiB"],
     "piece-advice": [f"pieces {make.PIECES} --direction d2h --output other.h5 --quiet", "predict other.h5 --pieces 5 --piece-bytes 2KiB"],
     "compare": ["compare T/h200_run_d.h5 T/h200_run_e.h5", "compare T/h200_run_a.h5 T/h100_quick_a.h5 --other-hardware"],
     "fleet": ["fleet T/h200_run_c.h5 T/h200_run_d.h5", "fleet T/h200_run_a.h5 T/h200_run_b.h5 T/h200_run_c.h5 T/h200_run_f.h5 T/h200_rounds.h5"],

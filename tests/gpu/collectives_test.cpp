@@ -47,7 +47,7 @@ TEST_CASE("every operation of every type gives right results, in and out of plac
           CollectiveCase c = collective_on(gpus, *named<CollectiveOperation>(word), type);
           c.in_place = in_place;
           const Step<Collectives> step{c, {fitting_size(c.operation, type, gpus.size(), bytes)}};
-          if (const auto why = backend().refuses(step)) CHECK(why->starts_with("--in-place"));
+          if (const auto why = backend().refuses(step)) CHECK(why->starts_with("--place in"));
           else steps.push_back(step);
         }
   const auto runner = backend().open(steps);
@@ -84,6 +84,59 @@ TEST_CASE("behind gates there is device time without launches") {
     CHECK(std::isnan(trial.front().host_us));
     CHECK(trial.front().device_us > 0);
   }
+}
+
+TEST_CASE("graphs, registered buffers and kernels beside give right results, and what was chosen is told") {
+  const auto gpus = two_gpus();
+  if (gpus.size() < 2) return;
+  for (const auto processes : {CollectiveProcesses::one, CollectiveProcesses::each_gpu})
+    for (const auto buffers : {CollectiveBuffers::plain, CollectiveBuffers::registered, CollectiveBuffers::symmetric}) {
+      std::vector<Step<Collectives>> steps;
+      for (const auto launch : {CollectiveLaunch::eager, CollectiveLaunch::graph})
+        for (const auto overlap : {CollectiveOverlap::none, CollectiveOverlap::compute, CollectiveOverlap::memory})
+          for (const auto operation : {CollectiveOperation::all_reduce, CollectiveOperation::all_to_all}) {
+            CollectiveCase c = collective_on(gpus, operation);
+            c.processes = processes;
+            c.buffers = buffers;
+            c.launch = launch;
+            c.overlap = overlap;
+            c.in_place = operation == CollectiveOperation::all_reduce && overlap == CollectiveOverlap::none;
+            const Step<Collectives> step{c, {4 * MiB}};
+            if (const auto why = backend().refuses(step)) MESSAGE(*why);
+            else steps.push_back(step);
+          }
+      if (steps.empty()) continue;
+      try {
+        const auto runner = backend().open(steps);
+        for (const auto& step : steps) {
+          CAPTURE(title(step.question));
+          runner->prepare(step);
+          std::vector<CollectiveSample> trial;
+          const bool is_valid = runner->run(37, trial);  // two graphs of 16, and five of one
+          CHECK(is_valid);
+          const auto wrong = runner->check(trial);
+          CHECK_MESSAGE(!wrong, wrong.value_or(""));
+          REQUIRE(trial.size() == gpus.size());
+          for (const CollectiveSample& s : trial) {
+            CHECK(s.device_us > 0);
+            if (step.question.overlap == CollectiveOverlap::none) continue;
+            CHECK(s.kernel_alone_us > 20);
+            CHECK(s.kernel_us > 0.9 * s.kernel_alone_us);
+          }
+          const CollectiveSample& first = trial.front();
+          MESSAGE(title(step.question), ": algorithm ", first.algorithm, ", protocol ", first.protocol, ", channels ",
+                  first.channels, ", path ", first.path, ", ", first.host_us / 37, " us, kernel ", first.kernel_us,
+                  " us, alone ", first.kernel_alone_us);
+          if (step.question.operation == CollectiveOperation::all_reduce) {
+            CHECK(first.algorithm >= 0);
+            CHECK(first.channels > 0);
+          }
+        }
+      } catch (const Error& e) {
+        MESSAGE(name(buffers), ": ", e.what());
+        CHECK(buffers == CollectiveBuffers::symmetric);  // not every node has it
+      }
+    }
 }
 
 TEST_CASE("a byte that is wrong on one GPU is found, and the GPU is named") {

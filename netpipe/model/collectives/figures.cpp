@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/links.hpp"
@@ -31,6 +32,31 @@ Estimate bus_rate_of(const Estimate& rate, double factor) {
   e.low *= factor;
   e.high *= factor;
   return e;
+}
+
+// The same in all samples that have one; -1 else.
+std::int32_t always(const CollectiveSeries& series, const CollectivePoint& point,
+                    std::int32_t CollectiveSample::*code) {
+  std::int32_t found = -1;
+  for (const Visit<Collectives>* visit : point.visits)
+    for (const CollectiveSample& s : samples_of(series, *visit)) {
+      if (s.*code < 0) continue;
+      if (found >= 0 && s.*code != found) return -1;
+      found = s.*code;
+    }
+  return found;
+}
+
+// Of the GPU where it is longest.
+Estimate longest_of_lanes(const CollectiveSeries& series, const CollectivePoint& point, double CollectiveSample::*us) {
+  Estimate longest;
+  for (std::uint32_t lane = 0; lane < devices_of(series.question).size(); ++lane) {
+    const Estimate one = median_over_visits(
+        values_of(series, point, [&](const CollectiveSample& s) { return s.lane == lane ? s.*us : not_measured; }),
+        "us");
+    if (!(longest.value >= one.value)) longest = one;
+  }
+  return longest;
 }
 
 CollectiveResult result_of_size(const CollectiveSeries& series, const CollectivePoint& point) {
@@ -66,6 +92,14 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
       values_of(series, point,
                 [](const CollectiveSample& s) { return s.lane == 0 ? each_of(s.host_us, s.repeats) : not_measured; }),
       "us");
+  r.algorithm = always(series, point, &CollectiveSample::algorithm);
+  r.protocol = always(series, point, &CollectiveSample::protocol);
+  r.channels = always(series, point, &CollectiveSample::channels);
+  r.path = always(series, point, &CollectiveSample::path);
+  if (series.question.overlap != CollectiveOverlap::none) {
+    r.kernel_us = longest_of_lanes(series, point, &CollectiveSample::kernel_us);
+    r.kernel_alone_us = longest_of_lanes(series, point, &CollectiveSample::kernel_alone_us);
+  }
   for (std::uint32_t lane = 0; lane < devices_of(series.question).size(); ++lane) {
     const auto own = model::all_of(values_of(series, point, [&](const CollectiveSample& s) {
       return s.lane == lane ? each_of(s.device_us, s.repeats) : not_measured;
@@ -139,6 +173,16 @@ double least_of_a_gpu(const std::vector<MatrixCell>& pairs) {
   return least;
 }
 
+// Of a ring's bus bandwidth, by two binary trees that carry half of the bytes each, as NCCL's do (Sanders, Speck and
+// Traeff 2009): a GPU that is inside of one and a leaf of the other gets 2S, where a ring's get 2S(n-1)/n. The GPUs of
+// two or three are roots or leaves, which get S and 3S/2.
+double share_of_trees(std::size_t gpus) {
+  constexpr double of_root_and_leaf = 1.5, of_inner_and_leaf = 2;
+  const double n = static_cast<double>(gpus);
+  if (gpus == 2) return 1;
+  return 2 * (n - 1) / n / (gpus == 3 ? of_root_and_leaf : of_inner_and_leaf);
+}
+
 void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
   const auto set = [&](double rate, const char* source) {
     if (!(rate > 0) || f.limit >= rate) return;
@@ -164,6 +208,7 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
       if (gpus > 2) set(least_of_a_gpu(lanes.pairs), "a GPU's copies to and from all others at once");
       break;
   }
+  if (f.question.operation == CollectiveOperation::all_reduce) f.tree_limit = f.limit * share_of_trees(gpus);
   if (std::isnan(f.limit)) f.limit_source = "no copies between these GPUs at once are in the trace";
 }
 
@@ -233,6 +278,19 @@ void set_curve(CollectiveFigure& f) {
   }
 }
 
+// What of the library's choice for the largest size keeps it from what the links allow.
+std::string cause_of(const CollectiveFigure& f, const std::vector<std::string>& gpus, const model::Links& links) {
+  constexpr std::int32_t p2p = 0;
+  const CollectiveResult& largest = f.points.back();
+  const bool has_nvlink = links.kind(gpus.at(0), gpus.at(1)).find("NVLink") != std::string::npos;
+  if (largest.path > p2p && largest.path < static_cast<std::int32_t>(collective_paths.size()))
+    return fmt::format("its bytes go by {}{}", collective_paths[static_cast<std::size_t>(largest.path)],
+                       has_nvlink ? " although NVLinks join the GPUs" : ", and not from one GPU to the other");
+  if (largest.channels == 1) return "it uses one channel only, and so one multiprocessor";
+  if (largest.path == p2p && !has_nvlink) return "its bytes go over PCIe";
+  return {};
+}
+
 void judge_operation(CollectiveFigure& f) {
   for (const CollectiveResult& r : f.points)
     if (r.is_wrong) {
@@ -247,6 +305,10 @@ void judge_operation(CollectiveFigure& f) {
   }
   const CollectiveResult& largest = f.points.back();
   f.share = largest.bus_rate.value / f.limit;
+  if (f.question.overlap != CollectiveOverlap::none) {
+    f.why = "it ran beside a kernel";
+    return;
+  }
   if (std::isnan(f.share)) {
     f.why = f.limit_source;
     return;
@@ -263,7 +325,8 @@ void judge_operation(CollectiveFigure& f) {
     case model::Ruling::ok: f.verdict = CheckVerdict::ok; break;
     case model::Ruling::slow:
       f.verdict = CheckVerdict::slow;
-      f.why = fmt::format("it reaches {:.0f} % of what the links allow", 100 * f.share);
+      f.why = fmt::format("it reaches {:.0f} % of what the links allow{}{}", 100 * f.share, f.cause.empty() ? "" : "; ",
+                          f.cause);
       break;
     case model::Ruling::undecided: f.verdict = CheckVerdict::undecided; break;
     default: break;
@@ -284,10 +347,15 @@ template <> std::vector<CollectiveResult> results(const CollectiveSeries& series
 }
 
 const CollectiveFigure* CollectiveStudy::find(CollectiveOperation operation, DataType type) const {
+  // Out of place, one by one, of plain buffers and alone, or what comes next to it.
+  const auto by_rarity = [](const CollectiveFigure& f) {
+    const CollectiveCase& c = f.question;
+    return std::tuple(c.overlap, c.in_place, c.launch, c.buffers);
+  };
   const CollectiveFigure* found = nullptr;
   for (const CollectiveFigure& f : figures)
-    if (f.question.operation == operation && f.question.type == type && (!found || !f.question.in_place))
-      if (!found || found->question.in_place) found = &f;
+    if (f.question.operation == operation && f.question.type == type && (!found || by_rarity(f) < by_rarity(*found)))
+      found = &f;
   return found;
 }
 
@@ -312,6 +380,7 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
     if (study->slow_links.empty()) study->slow_links = slow_links_of(lanes.ring, links);
     set_limit(f, lanes, gpus.size());
     set_curve(f);
+    if (!f.points.empty()) f.cause = cause_of(f, gpus, links);
     judge_operation(f);
     study->verdict = worse_of_two(study->verdict, f.verdict);
   }

@@ -1,3 +1,5 @@
+#include "netpipe/model/collectives/health.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -78,7 +80,9 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
   for (const auto& [key, wanted] : rules.expected)
     if (key == "gpus") all.push_back(of_the_node(trace, records, wanted));
   if (auto census = model::judge_census(trace)) all.push_back(std::move(*census));
-  std::ranges::copy(model::findings_between_gpus(trace), std::back_inserter(all));
+  const std::vector<NodeFinding> between_gpus = model::findings_between_gpus(trace);
+  std::ranges::copy(between_gpus, std::back_inserter(all));
+  std::ranges::move(model::findings_of_collectives(trace, between_gpus), std::back_inserter(all));
   std::ranges::move(model::health_of_devices(trace, rules), std::back_inserter(all));
   return all;
 }

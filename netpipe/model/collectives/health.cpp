@@ -1,0 +1,144 @@
+#include "netpipe/model/collectives/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/judge.hpp"
+#include "npgpu/collective_figures.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+// "all_reduce"
+std::string metric_of(const CollectiveFigure& f) {
+  std::string metric(name(f.question.operation));
+  std::ranges::replace(metric, '-', '_');
+  return metric;
+}
+
+class CollectiveJudge {
+ public:
+  explicit CollectiveJudge(const CollectiveStudy& study) : study_(study) {}
+
+  std::vector<HealthFinding> judge(bool are_links_said) {
+    for (const CollectiveFigure& f : study_.figures) {
+      if (f.points.empty() || f.verdict == CheckVerdict::broken || f.verdict == CheckVerdict::failed_to_run) {
+        failed(f);
+        continue;
+      }
+      if (f.points.back().axes.bytes >= least_judged_bytes) rate(f);
+      const CollectiveResult& small = f.points.front();
+      const bool is_on_device = !is_host_timed(f.question);
+      if (f.question.operation == CollectiveOperation::all_reduce && is_on_device &&
+          small.axes.bytes <= most_small_bytes)
+        time(f, small);
+    }
+    if (!are_links_said)
+      for (const SlowLink& link : study_.slow_links) slow(link);
+    return std::move(all_);
+  }
+
+ private:
+  HealthFinding& add(std::string metric, Health health, std::string text) {
+    HealthFinding& finding = all_.emplace_back();
+    finding.metric = std::move(metric);
+    finding.health = health;
+    finding.text = std::move(text);
+    return finding;
+  }
+  std::string named(const CollectiveFigure& f, const CollectiveResult& r) const {
+    return fmt::format("{} of {} on {} GPUs", npgpu::name(f.question.operation), size_text(r.axes.bytes),
+                       study_.gpus.size());
+  }
+
+  void failed(const CollectiveFigure& f) {
+    HealthFinding& finding = add("collective_results", Health::fail,
+                                 fmt::format("{} on {} GPUs: {}", npgpu::name(f.question.operation), study_.gpus.size(),
+                                             f.why.empty() ? f.error : f.why));
+    finding.if_failed = f.verdict == CheckVerdict::broken ? CheckVerdict::broken : CheckVerdict::failed_to_run;
+    finding.of_case = title(f.question);
+    for (const CollectiveResult& r : f.points)
+      if (r.wrong_lanes.size() == 1) finding.device = study_.gpus.at(r.wrong_lanes.front());
+    finding.explanations.push_back(
+        finding.if_failed == CheckVerdict::broken
+            ? Explanation{"corrupt", "bytes changed on a GPU or between GPUs", finding.text,
+                          "drain the node; npgpu matrix compares the copies between each pair"}
+            : Explanation{"errors", "NCCL or the driver refused or failed", finding.text,
+                          "look at the message, at NCCL_DEBUG=INFO, and at dmesg"});
+  }
+
+  void held(const CollectiveFigure& f, const CollectiveResult& r, std::string metric, const Estimate& is,
+            const char* unit, Allowed allowed, double limit, std::string basis) {
+    const Ruling ruling = rule(is, allowed, limit);
+    const std::string text =
+        fmt::format("{}: {}, {} {}", named(f, r), figure_text(is.value, unit),
+                    allowed == Allowed::at_least ? "at least" : "at most", figure_text(limit, unit));
+    Health health = Health::pass;
+    if (ruling == Ruling::no_limit) health = Health::unjudged;
+    else if (ruling != Ruling::ok && r.causes) health = Health::unjudged;
+    else if (ruling == Ruling::slow) health = Health::fail;
+    else if (ruling == Ruling::undecided) health = Health::undecided;
+    HealthFinding& finding = add(std::move(metric), health, text);
+    if (ruling == Ruling::no_limit)
+      finding.text = fmt::format("{}: {}; not judged: {}", named(f, r), figure_text(is.value, unit), basis);
+    else if (health == Health::unjudged) finding.text += "; not judged: " + r.disturbed;
+    finding.value = is.value;
+    finding.low = is.low;
+    finding.high = is.high;
+    finding.limit = limit;
+    finding.unit = unit;
+    finding.basis = std::move(basis);
+    finding.of_case = title(f.question);
+    finding.of_point = text_of(r.axes);
+    if (health == Health::pass || health == Health::unjudged) return;
+    if (!f.cause.empty())
+      finding.explanations.push_back({"collective_path", f.cause, study_.library,
+                                      "look at nvidia-smi topo -m and at NCCL's settings (NCCL_P2P_*, NCCL_MIN_CTAS)"});
+    else
+      finding.explanations.push_back({"collective", "NCCL reaches less than the links between the GPUs carry",
+                                      fmt::format("{}; {}", f.limit_source, study_.library),
+                                      "look at NCCL's settings in the environment and at NCCL_DEBUG=INFO"});
+  }
+
+  void rate(const CollectiveFigure& f) {
+    const CollectiveResult& r = f.points.back();
+    const double limit = least_collective_share * f.limit;
+    held(f, r, metric_of(f) + "_rate", r.bus_rate, "B/s", Allowed::at_least, limit,
+         f.limit > 0 ? fmt::format("{}: {} * {:g}", f.limit_source, figure_text(f.limit, "B/s"), least_collective_share)
+                     : f.limit_source);
+  }
+  void time(const CollectiveFigure& f, const CollectiveResult& r) {
+    const auto steps = 2 * (study_.gpus.size() - 1);
+    held(f, r, metric_of(f) + "_time", r.time_us, "us", Allowed::at_most,
+         most_start_us + static_cast<double>(steps) * most_step_us,
+         fmt::format("{:g} us, and {:g} us for each of a ring's {} steps", most_start_us, most_step_us, steps));
+  }
+
+  void slow(const SlowLink& link) {
+    HealthFinding& finding = add("ring_rate", Health::fail, link.text);
+    if (link.devices.size() == 1) finding.device = link.devices.front();
+    finding.explanations.push_back({"slow_link", "a link between the GPUs is slow", link.text,
+                                    "npgpu matrix names the link and its cause; look at nvidia-smi nvlink -s and -e"});
+  }
+
+  const CollectiveStudy& study_;
+  std::vector<HealthFinding> all_;
+};
+
+}  // namespace
+
+std::vector<HealthFinding> findings_of_collectives(const Trace& trace, const std::vector<NodeFinding>& between_gpus) {
+  std::vector<HealthFinding> all;
+  if (trace.of<Collectives>().empty()) return all;
+  const bool are_links_said = std::ranges::any_of(
+      between_gpus, [](const NodeFinding& one) { return one.metric == "peer_rate" && one.health == Health::fail; });
+  for (const CollectiveStudy& study : collective_studies(trace, node_matrix(trace)))
+    std::ranges::move(CollectiveJudge(study).judge(are_links_said), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace npgpu::model
