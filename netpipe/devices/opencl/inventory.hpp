@@ -1,0 +1,44 @@
+// Which devices OpenCL has: those of all platforms, in the loader's order, numbered through.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netpipe/devices/opencl/library.hpp"
+#include "npgpu/device.hpp"
+
+namespace npgpu::opencl {
+
+struct Found {
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  DeviceInfo info;
+};
+
+// Found once a process; empty where there is no library or no device.
+const std::vector<Found>& inventory();
+// Throws Error: usage for a device that is not there, nothing where there is none.
+const Found& find_or_throw(const std::string& id);
+// Why there is nothing to measure; empty if there is a device.
+std::string why_no_device();
+// Of the devices found, one that its driver calls unavailable now.
+std::optional<std::string> device_that_left();
+
+// Answers about a device; nothing where the driver does not know the question.
+std::optional<std::string> text_of(cl_device_id, cl_device_info);
+std::optional<std::string> text_of(cl_platform_id, cl_platform_info);
+template <class T> std::optional<T> value_of(cl_device_id device, cl_device_info what) {
+  T value{};
+  std::size_t bytes = 0;
+  if (library().clGetDeviceInfo(device, what, sizeof value, &value, &bytes) != CL_SUCCESS || bytes != sizeof value)
+    return std::nullopt;
+  return value;
+}
+bool has_extension(cl_device_id, std::string_view name);
+
+// What the device says of itself, without its id.
+DeviceInfo describe(cl_platform_id, cl_device_id);
+
+}  // namespace npgpu::opencl
