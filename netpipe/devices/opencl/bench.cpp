@@ -1,21 +1,13 @@
 #include "netpipe/devices/opencl/bench.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "npgpu/clock.hpp"
 
 namespace npgpu::opencl {
 
 namespace {
-
-host::Binding binding_near(const std::string& id) {
-  const DeviceInfo& info = find_or_throw(id).info;
-  if (!info.pci_bus_id.empty()) return host::Binding::near_device(info.pci_bus_id);
-  return host::Binding::none(id + " has no place on the PCI bus");
-}
 
 std::int64_t number(const Facts& facts, const char* name) {
   const double value = number_fact(facts, name);
@@ -68,10 +60,8 @@ ProbeSample Bench::time(std::uint64_t launches, const Kernel& kernel, const Rang
 }
 
 Layout layout_of(const std::string& id, DataType type) {
-  const DeviceInfo& info = find_or_throw(id).info;
-  const Facts& facts = info.facts;
+  const Facts& facts = find_or_throw(id).info.facts;
   const auto small = [&](const char* name) { return static_cast<std::uint32_t>(number(facts, name)); };
-  const bool is_cpu = text_fact(facts, "device_type") == "CPU";
   Layout l;
   l.units = small("compute_units");
   l.lanes = small("warp_size");
@@ -82,7 +72,7 @@ Layout layout_of(const std::string& id, DataType type) {
                                              : "vector_width_int32");
   l.max_threads_per_block = small("max_work_group_size");
   l.cache_bytes = static_cast<std::uint64_t>(number(facts, "cache_bytes"));
-  l.memory_bytes = is_cpu ? std::min(info.memory_bytes, host::free_host_memory()) : info.memory_bytes;
+  l.memory_bytes = free_memory(id);
   l.clock_mhz = number_fact(facts, "max_clock_mhz");
   l.shared_bytes_per_block = small("local_memory_bytes");
   return l;
