@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -56,6 +57,14 @@ void Event::complete() const { check(library().clSetUserEventStatus(get(), CL_CO
 void Event::wait() const {
   const cl_event one = get();
   check(library().clWaitForEvents(1, &one), "clWaitForEvents");
+}
+
+bool Event::has_ended() const {
+  cl_int status = CL_QUEUED;  // below 0: an error
+  check(library().clGetEventInfo(get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+        "clGetEventInfo");
+  check(std::min(status, CL_COMPLETE), "a command");
+  return status == CL_COMPLETE;
 }
 
 std::optional<Seconds> Event::at(cl_profiling_info what) const {

@@ -57,6 +57,7 @@ class Event {
   Into into() { return Into(*this); }
   void complete() const;  // REQUIRES: user()
   void wait() const;
+  bool has_ended() const;  // throws Error where the command failed
 
   // When the command was CL_PROFILING_COMMAND_QUEUED, _SUBMIT, _START or _END, by the device's clock; nothing where the
   // driver does not say. REQUIRES: it has ended, and was enqueued in a Queue with profiling.

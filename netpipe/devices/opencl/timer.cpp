@@ -18,12 +18,13 @@ Gate::~Gate() {
   watcher_.join();
 }
 
-void Gate::hold(const Queue& queue) {
+void Gate::hold(std::span<const Queue> queues) {
   const std::lock_guard lock(mutex_);
   timed_out_ = false;
   event_ = Event::user(context_);
   const cl_event gate = event_.get();
-  check(library().clEnqueueMarkerWithWaitList(queue.get(), 1, &gate, nullptr), "clEnqueueMarkerWithWaitList");
+  for (const Queue& queue : queues)
+    check(library().clEnqueueMarkerWithWaitList(queue.get(), 1, &gate, nullptr), "clEnqueueMarkerWithWaitList");
   ++holds_;
   changed_.notify_all();
 }
@@ -56,7 +57,7 @@ QueueTimer::QueueTimer(const Context& context, const Queue& queue, std::optional
 
 void QueueTimer::hold() {
   if (!gate_) throw Error(ErrorKind::failed, "this channel was opened without a gate");
-  gate_->hold(queue_);
+  gate_->hold({&queue_, 1});
   held_ = true;
 }
 

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "netpipe/devices/opencl/handles.hpp"
@@ -25,7 +26,7 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  void hold(const Queue&);
+  void hold(std::span<const Queue>);  // one gate before all of them
   void release();
   bool timed_out() const { return timed_out_; }
 
