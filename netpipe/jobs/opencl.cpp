@@ -179,6 +179,7 @@ class OpenclJobRunner final : public JobRunner {
   Seconds on_device() const {
     std::optional<Seconds> begin, end;
     for (std::uint32_t q = 0; q < count_; ++q) {
+      if (!first_[q]) continue;  // of a queue without commands
       const auto b = first_[q].at(CL_PROFILING_COMMAND_START);
       const auto e = (last_[q] ? last_[q] : first_[q]).at(CL_PROFILING_COMMAND_END);
       if (!b || !e) throw Error(ErrorKind::failed, "the driver of " + context_->id + " has no profile of its commands");

@@ -27,14 +27,11 @@ struct BufferSizes {
 inline std::uint64_t scratch_bytes(const std::string& id) {
   constexpr std::uint64_t caches = 64, least = 64 * MiB, most = 8 * GiB;
   const DeviceInfo& info = find_or_throw(id).info;
-  const auto fact = [&](const char* name, std::uint64_t otherwise) {
-    const double known = number_fact(info.facts, name);
-    return known > 0 ? static_cast<std::uint64_t>(known) : otherwise;
-  };
-  const std::uint64_t wanted = std::bit_ceil(caches * fact("cache_bytes", MiB));
-  return std::clamp(
-      std::min({wanted, std::bit_floor(info.memory_bytes / 8), std::bit_floor(fact("max_allocation_bytes", most))}),
-      least, most);
+  const double largest = number_fact(info.facts, "max_allocation_bytes");
+  const std::uint64_t wanted = std::bit_ceil(caches * std::max(last_cache_bytes(info), MiB));
+  return std::clamp(std::min({wanted, std::bit_floor(info.memory_bytes / 8),
+                              largest > 0 ? std::bit_floor(static_cast<std::uint64_t>(largest)) : most}),
+                    least, most);
 }
 
 // That serve each of these jobs.

@@ -71,7 +71,7 @@ Layout layout_of(const std::string& id, DataType type) {
                     : type == DataType::fp32 ? "vector_width_fp32"
                                              : "vector_width_int32");
   l.max_threads_per_block = small("max_work_group_size");
-  l.cache_bytes = static_cast<std::uint64_t>(number(facts, "cache_bytes"));
+  l.cache_bytes = last_cache_bytes(find_or_throw(id).info);
   l.memory_bytes = free_memory(id);
   l.clock_mhz = number_fact(facts, "max_clock_mhz");
   l.shared_bytes_per_block = small("local_memory_bytes");

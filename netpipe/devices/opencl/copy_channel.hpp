@@ -47,7 +47,7 @@ class Area {
   std::uint64_t offset_ = 0;
 };
 
-class CopyChannel final : public Timed<CopyChannel> {
+class CopyChannel final : public Channel {
  public:
   static constexpr Seconds usual_time_out{10};
 
@@ -62,6 +62,7 @@ class CopyChannel final : public Timed<CopyChannel> {
     ++forwards_;
   }
   void back() override { move(landing_, target_, last_); }
+  void issue(std::uint64_t repeats, bool round_trip) override;
   void settle() override { queue_.finish(); }
   std::optional<std::string> intact(bool went_back) override;
   bool find_quiet_core() override;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/opencl/check.hpp"
@@ -92,6 +93,12 @@ const Found& find_or_throw(const std::string& id) {
   if (found != all.end()) return *found;
   throw Error(ErrorKind::usage, fmt::format("--device {} is not there: OpenCL shows {}{}", id, all.front().info.id,
                                             all.size() > 1 ? " to " + all.back().info.id : ""));
+}
+
+std::uint64_t last_cache_bytes(const DeviceInfo& info) {
+  // NVIDIA's OpenCL calls the first level of all multiprocessors the cache.
+  const double most = std::fmax(number_fact(info.facts, "cache_bytes"), number_fact(info.facts, "l2_bytes"));
+  return most > 0 ? static_cast<std::uint64_t>(most) : 0;
 }
 
 std::uint64_t free_memory(const std::string& id) {
