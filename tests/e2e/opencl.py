@@ -69,7 +69,7 @@ with folder() as where:
     # Kernels of the fake do nothing, which is found in each job's words.
     idle = fake("", "streams", "--device", "opencl:0", "--bytes-in", "64KiB", "--bytes-out", "64KiB", "--iterations", "3", "--chunks",
                 "2", "--threads", "64", "--rounds", "1", "--output", trace, "--force")
-    check(idle.code == 1 and "is not what the job leaves" in idle.err, idle.err)
+    check(idle.code == 1 and "the kernel that compares it did not run" in idle.err, idle.err)
     unbuilt = fake("no-build", "calls", "--device", "opencl:0", "--call", "launch", "--rounds", "1", "--output", trace, "--force")
     check(unbuilt.code == 1 and "building a program for opencl:0: line 1: the compiler of a test builds nothing: "
           "CL_BUILD_PROGRAM_FAILURE" in unbuilt.err, unbuilt.err)
