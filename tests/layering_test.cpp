@@ -70,19 +70,20 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"devices/host", {"engine", "devices"}},
       {"devices/simulated", {"engine", "files", "devices/host"}},
       {"devices/cuda", {"engine", "process", "devices", "devices/host"}},
+      {"devices/opencl", {"engine", "devices", "devices/host"}},
       {"ranks", {"engine", "devices/host"}},
-      {"modules", {"engine", "ranks", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"modules", {"engine", "ranks", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"simulate", {"engine"}},
-      {"jobs", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"probes", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"jobs", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
+      {"probes", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"descriptions", {}},  // which the model links
       {"trace", {"engine", "process", "files"}},
       {"model", {"engine", "simulate"}},
       {"report", {"engine", "model"}},
       {"legacy", {"engine", "ranks", "modules"}},
-      {"calls", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"pieces", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"calls", {"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
+      {"pieces", {"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
+      {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate",
         "trace", "model", "report", "campaign", "energy", "collectives"}},
@@ -116,6 +117,7 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "boost/program_options")) CHECK(from == "cli");
     if (starts(one.header, "mpi")) CHECK(one.file == "netpipe/ranks/mpi.cpp");
     if (starts(one.header, "ucp/") || starts(one.header, "ucs/")) CHECK(one.file == "netpipe/ranks/ucx.cpp");
+    if (starts(one.header, "CL/")) CHECK(from == "devices/opencl");
     if (starts(one.header, "hwloc")) CHECK(from == "devices/host");
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");

@@ -90,7 +90,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .allowed = Allowed::at_most,
                      .limit = microseconds(most_copy_overhead),
                      .basis = "1.7 to 2.6 us on an H200, with a margin",
-                     .tolerance = 0.3});
+                     .tolerance = 0.3,
+                     .is_of_cuda_call = true});
 }
 
 // A blocking copy of a few bytes: what the call itself costs.
@@ -107,7 +108,8 @@ void judge_blocking(Findings& findings) {
                    .allowed = Allowed::at_most,
                    .limit = most_small_copy_us,
                    .basis = "5.6 to 6.5 us on an H200's host * 1.6",
-                   .tolerance = 0.3});
+                   .tolerance = 0.3,
+                   .is_of_cuda_call = true});
 }
 
 void judge_pageable(Findings& findings, Direction direction, const char* name) {

@@ -1,0 +1,89 @@
+#include "netpipe/devices/opencl/bench.hpp"
+
+#include <cmath>
+
+#include "netpipe/devices/opencl/inventory.hpp"
+#include "npgpu/clock.hpp"
+
+namespace npgpu::opencl {
+
+namespace {
+
+std::int64_t number(const Facts& facts, const char* name) {
+  const double value = number_fact(facts, name);
+  return std::isfinite(value) ? static_cast<std::int64_t>(value) : 0;
+}
+
+}  // namespace
+
+Bench::Bench(const std::string& id) : context_(context_on(id)), binding_(binding_near(id)), queue_(*context_) {}
+
+void Bench::write(const Buffer& to, const void* from, std::uint64_t bytes) const {
+  check(library().clEnqueueWriteBuffer(queue_.get(), to.get(), CL_TRUE, 0, bytes, from, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer");
+}
+
+void Bench::read(const Buffer& from, void* to, std::uint64_t bytes) const {
+  check(library().clEnqueueReadBuffer(queue_.get(), from.get(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
+        "clEnqueueReadBuffer");
+}
+
+void Bench::fill(const Buffer& buffer, std::uint32_t word) const {
+  const std::uint64_t bytes = buffer.bytes() / sizeof word * sizeof word;
+  check(library().clEnqueueFillBuffer(queue_.get(), buffer.get(), &word, sizeof word, 0, bytes, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
+  queue_.finish();
+}
+
+void Bench::launch(const Kernel& kernel, const Range& range, Event* event) const {
+  const std::size_t global = range.groups * range.items, local = range.items;
+  const auto enqueue = [&](cl_event* at) {
+    return library().clEnqueueNDRangeKernel(queue_.get(), kernel.get(), 1, nullptr, &global, &local, 0, nullptr, at);
+  };
+  check(event ? enqueue(event->into()) : enqueue(nullptr), "clEnqueueNDRangeKernel");
+}
+
+ProbeSample Bench::time(const Kernel& kernel, const Range& range) { return time(1, kernel, range); }
+
+ProbeSample Bench::time(std::uint64_t launches, const Kernel& kernel, const Range& range) {
+  queue_.finish();
+  Event first, last;
+  ProbeSample sample;
+  const Seconds begin = steady_clock().now();
+  launch(kernel, range, &first);
+  for (std::uint64_t i = 2; i < launches; ++i) launch(kernel, range);
+  if (launches > 1) launch(kernel, range, &last);
+  queue_.finish();
+  sample.host_us = microseconds(steady_clock().now() - begin);
+  if (const auto took = profiled(first, launches > 1 ? last : first)) sample.device_us = microseconds(*took);
+  return sample;
+}
+
+Layout layout_of(const std::string& id, DataType type) {
+  const Facts& facts = find_or_throw(id).info.facts;
+  const auto small = [&](const char* name) { return static_cast<std::uint32_t>(number(facts, name)); };
+  Layout l;
+  l.units = small("compute_units");
+  l.lanes = small("warp_size");
+  if (l.lanes == 0)
+    l.lanes = small(type == DataType::fp64   ? "vector_width_fp64"
+                    : type == DataType::fp16 ? "vector_width_fp16"
+                    : type == DataType::fp32 ? "vector_width_fp32"
+                                             : "vector_width_int32");
+  l.max_threads_per_block = small("max_work_group_size");
+  l.cache_bytes = last_cache_bytes(find_or_throw(id).info);
+  l.memory_bytes = free_memory(id);
+  l.clock_mhz = number_fact(facts, "max_clock_mhz");
+  l.shared_bytes_per_block = small("local_memory_bytes");
+  return l;
+}
+
+std::uint64_t max_items(const Bench& bench, const Kernel& kernel) {
+  std::size_t most = 0;
+  check(library().clGetKernelWorkGroupInfo(kernel.get(), bench.context().device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
+                                           &most, nullptr),
+        "clGetKernelWorkGroupInfo");
+  return most;
+}
+
+}  // namespace npgpu::opencl

@@ -1,0 +1,72 @@
+// What probes of OpenCL devices share: a context with a queue, programs, buffers, and launches timed by profiling
+// events and by the host's clock.
+//
+//   opencl::Bench bench("opencl:0");
+//   const opencl::Program program = bench.build("kernel void twice(global float* x) { x[get_global_id(0)] *= 2; }");
+//   opencl::Kernel twice = program.kernel("twice");
+//   const opencl::Buffer numbers = bench.buffer(4096);
+//   bench.write(numbers, data, 4096);
+//   twice.set(numbers);
+//   const ProbeSample sample = bench.time(twice, {.groups = 4, .items = 256});
+//   bench.read(numbers, data, 4096);
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "netpipe/devices/host/topology.hpp"
+#include "netpipe/devices/opencl/handles.hpp"
+#include "npgpu/probe.hpp"
+
+namespace npgpu::opencl {
+
+// One dimension: so many work-groups of so many work-items.
+struct Range {
+  std::size_t groups = 1;
+  std::size_t items = 1;
+};
+
+class Bench {
+ public:
+  // Binds the thread near the device, and opens it. Throws Error.
+  explicit Bench(const std::string& id);
+
+  const Context& context() const { return *context_; }
+  const Queue& queue() const { return queue_; }
+  const std::string& binding() const { return binding_.text(); }
+  Telemetry telemetry() const { return devices::telemetry(context_->id); }
+
+  Program build(std::string_view source, const std::string& options = {}) const {
+    return Program(*context_, source, options);
+  }
+  Buffer buffer(std::uint64_t bytes, cl_mem_flags flags = CL_MEM_READ_WRITE) const {
+    return Buffer(*context_, bytes, flags);
+  }
+  // All three return when it is done.
+  void write(const Buffer&, const void* from, std::uint64_t bytes) const;
+  void read(const Buffer&, void* to, std::uint64_t bytes) const;
+  void fill(const Buffer&, std::uint32_t word) const;  // whole words
+
+  // Only enqueues.
+  void launch(const Kernel&, const Range&, Event* = nullptr) const;
+  // One launch. The host's time is from the enqueue to its end; the device's is the driver's profile of the kernel, NaN
+  // where it has none.
+  ProbeSample time(const Kernel&, const Range&);
+  // So many launches, one after the other: the device's time is from the begin of the first to the end of the last.
+  ProbeSample time(std::uint64_t launches, const Kernel&, const Range&);
+
+ private:
+  std::shared_ptr<const Context> context_;
+  host::Binding binding_;
+  Queue queue_;
+};
+
+// From the facts of the device; `lanes` of this type: those of a warp, or of a vector register of the type.
+Layout layout_of(const std::string& id, DataType);
+// What the kernel's compiler and the device allow a work-group of it.
+std::uint64_t max_items(const Bench&, const Kernel&);
+
+}  // namespace npgpu::opencl
