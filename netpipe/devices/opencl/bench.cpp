@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/nvidia.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "npgpu/clock.hpp"
 
@@ -67,6 +68,13 @@ ProbeSample Bench::time(std::uint64_t launches, const Kernel& kernel, const Rang
   return sample;
 }
 
+int nvidia_capability(const std::string& id) {
+  const cl_device_id device = find_or_throw(id).device;
+  const auto major = value_of<cl_uint>(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+  const auto minor = value_of<cl_uint>(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+  return major && minor ? static_cast<int>(*major * 10 + *minor) : 0;
+}
+
 Layout layout_of(const std::string& id, DataType type) {
   const DeviceInfo& info = find_or_throw(id).info;
   const Facts& facts = info.facts;
@@ -80,11 +88,25 @@ Layout layout_of(const std::string& id, DataType type) {
                     : type == DataType::fp16 ? "vector_width_fp16"
                     : type == DataType::fp32 ? "vector_width_fp32"
                                              : "vector_width_int32");
-  l.max_threads_per_block = small("max_work_group_size");
-  l.cache_bytes = static_cast<std::uint64_t>(number(facts, "cache_bytes"));
   l.memory_bytes = is_cpu ? std::min(info.memory_bytes, host::free_host_memory()) : info.memory_bytes;
   l.clock_mhz = number_fact(facts, "max_clock_mhz");
+  l.cache_bytes = static_cast<std::uint64_t>(number(facts, "cache_bytes"));
+  if (is_cpu) {
+    l.max_threads_per_block = l.lanes;
+    l.max_blocks_per_unit = 1;
+    return l;
+  }
+  l.max_threads_per_block = small("max_work_group_size");
   l.shared_bytes_per_block = small("local_memory_bytes");
+  if (const int capability = nvidia_capability(id)) {
+    const nvidia::Unit unit = nvidia::unit_of(capability);
+    l.max_blocks_per_unit = unit.blocks;
+    l.max_threads_per_unit = unit.threads;
+    l.near_cache_bytes = nvidia::unified_cache_bytes(capability);
+    l.cache_bytes = 0;  // its answer is that of the multiprocessors' caches together; CUDA tells L2's
+    if (const std::string twin = text_fact(facts, "same_as"); !twin.empty())
+      l.cache_bytes = static_cast<std::uint64_t>(number(devices::find(twin).facts, "l2_bytes"));
+  }
   return l;
 }
 
