@@ -106,7 +106,7 @@ OpenclProbeRunner::OpenclProbeRunner(const Probe& probe, std::span<const ProbeSt
       layout_(layout_for_shapes(question().device, question().type)) {}
 
 Kernel OpenclProbeRunner::kernel(const std::string& source, const std::string& options, const char* name) {
-  const std::string all = fmt::format("-DCPU={:d} {}", is_cpu_, options);
+  const std::string all = fmt::format("-w -DCPU={:d} {}", is_cpu_, options);
   auto found = programs_.find(all + source);
   if (found == programs_.end()) found = programs_.emplace(all + source, bench_.build(source, all)).first;
   return found->second.kernel(name);

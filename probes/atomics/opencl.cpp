@@ -130,11 +130,11 @@ class OpenclAtomicsProbe final : public OpenclProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    if (opencl::is_cpu(c.device))
+      return "a CPU's core does additions one after the other: work-items are no lanes there";
     const auto all = questions(c.device);
     if (std::ranges::find(all, c) == all.end())
       return "probe atomics has the operations add and fetch on int32 words in shared and global memory";
-    if (opencl::is_cpu(c.device))
-      return "a CPU's core does additions one after the other: work-items are no lanes there";
     return c.space == Space::shared ? why_no_local_memory(c.device) : std::nullopt;
   }
   Limit limit(const ProbeCase&) const override { return {not_measured, "unknown: OpenCL gives no rate of atomics"}; }

@@ -30,19 +30,42 @@ constexpr const char* chase_source = R"cl(
 #endif
 #define STEPS16 STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP
 
-__kernel void link_lines(__global uchar* memory, __global const uint* order, uint count, uint line_bytes) {
+// Where the chase is after so many loads: as the host wrote it down, or as class Permutation has it.
+#if CPU
+#define AT(place) order[place]
+#else
+#define AT(place) permuted(place, count, half_bits)
+#endif
+ulong permuted(ulong place, uint count, uint half_bits) {
+  const uint mask = (uint)((1ul << half_bits) - 1);
+  do {
+    uint left = (uint)(place >> half_bits), right = (uint)place & mask;
+    for (uint round = 1; round <= 4; ++round) {
+      uint mixed = (right + round * 0x9E3779B9u) * 0x85EBCA6Bu;
+      mixed = (mixed ^ (mixed >> 15)) * 0xC2B2AE35u;
+      const uint next = left ^ ((mixed >> 11) & mask);
+      left = right;
+      right = next;
+    }
+    place = ((ulong)left << half_bits) | right;
+  } while (place >= count);
+  return place;
+}
+
+__kernel void link_lines(__global uchar* memory, __global const uint* order, uint count, uint half_bits,
+                         uint line_bytes) {
   FOR_EACH(i, count) {
-    const ulong next = order[i + 1 < count ? i + 1 : 0];
-    *(__global uchar* __global*)(memory + order[i] * (ulong)line_bytes) = memory + next * line_bytes;
+    const ulong next = AT(i + 1 < count ? i + 1 : 0);
+    *(__global uchar* __global*)(memory + (ulong)AT(i) * line_bytes) = memory + next * line_bytes;
   }
 }
 
 // In the order of the chase, by one group. The sum is used, so that the loads are.
-__kernel void touch_lines(__global uchar* memory, __global const uint* order, uint count, uint line_bytes,
-                          __global ulong* found) {
+__kernel void touch_lines(__global uchar* memory, __global const uint* order, uint count, uint half_bits,
+                          uint line_bytes, __global ulong* found) {
   ulong sum = 0;
   for (ulong i = get_local_id(0); i < count; i += get_local_size(0))
-    sum += *(__global ulong*)(memory + order[i] * (ulong)line_bytes);
+    sum += *(__global ulong*)(memory + (ulong)AT(i) * line_bytes);
   if (sum == 1) found[1] = sum;
 }
 
@@ -98,38 +121,42 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
   bool atomic() const { return question().operation == Operation::rmw; }
   std::uint64_t step() const { return local() ? word_bytes : line_of(is_cpu()); }
   std::uint64_t loads_of_repeat() const { return is_cpu() ? cpu_loads : gpu_loads; }
-  std::uint64_t place(std::uint64_t loads) const { return order_[loads % order_.size()] * step(); }
+  // Where the chase is after so many loads.
+  std::uint64_t place(std::uint64_t loads) const {
+    const std::uint64_t nth = loads % count_;
+    return (order_.empty() ? permutation_.at(nth) : order_[nth]) * step();
+  }
 
   void set_up() override {
-    const std::uint64_t count = shape().bytes / step();
-    if (is_cpu()) {
-      order_ = chase::random_order(count, cpu_window / step(), seed);
-    } else {
-      const Permutation permutation(count);
-      order_.resize(count);
-      for (std::uint64_t i = 0; i < count; ++i) order_[i] = static_cast<std::uint32_t>(permutation.at(i));
-    }
+    count_ = shape().bytes / step();
+    permutation_ = Permutation(count_);
+    order_.clear();
+    if (is_cpu()) order_ = chase::random_order(count_, cpu_window / step(), seed);
     walked_ = 0;
-    if (local()) {
-      std::vector<std::uint32_t> words(count);
-      for (std::uint64_t i = 0; i < count; ++i) words[order_[i]] = static_cast<std::uint32_t>(place(i + 1));
-      bench().write(memory_, words.data(), count * word_bytes);
-      chase_.emplace(kernel(local_source, {}, "chase"));
-    } else {
-      const std::string source = std::string(loop_source) + chase_source,
-                        options = fmt::format("-DATOMIC={:d}", atomic());
-      const Buffer order = bench().buffer(count * sizeof(std::uint32_t));
-      bench().write(order, order_.data(), count * sizeof(std::uint32_t));
-      Kernel link = kernel(source, options, "link_lines");
-      link.set(memory_, order, static_cast<cl_uint>(count), static_cast<cl_uint>(step()));
-      enqueue_over(link);
-      Kernel touch = kernel(source, options, "touch_lines");
-      touch.set(memory_, order, static_cast<cl_uint>(count), static_cast<cl_uint>(step()), found_);
-      bench().launch(touch, {.groups = 1, .items = is_cpu() ? 1 : std::min(256u, layout().max_threads_per_block)});
-      bench().queue().finish();  // before `order` goes
-      chase_.emplace(kernel(source, options, "chase"));
-    }
+    if (local()) lay_out_words();
+    else lay_out_lines();
     timed(0);  // a driver may finish a kernel at its first launch
+  }
+  void lay_out_words() {
+    std::vector<std::uint32_t> words(count_);
+    for (std::uint64_t i = 0; i < count_; ++i) words[place(i) / word_bytes] = static_cast<std::uint32_t>(place(i + 1));
+    bench().write(memory_, words.data(), count_ * word_bytes);
+    chase_.emplace(kernel(local_source, {}, "chase"));
+  }
+  void lay_out_lines() {
+    const std::string source = std::string(loop_source) + chase_source,
+                      options = fmt::format("-DATOMIC={:d}", atomic());
+    const Buffer order = bench().buffer(std::max<std::uint64_t>(order_.size(), 1) * sizeof(std::uint32_t));
+    if (!order_.empty()) bench().write(order, order_.data(), order_.size() * sizeof(std::uint32_t));
+    const auto count = static_cast<cl_uint>(count_), line = static_cast<cl_uint>(step());
+    const cl_uint half_bits = permutation_.half_bits();
+    Kernel link = kernel(source, options, "link_lines"), touch = kernel(source, options, "touch_lines");
+    link.set(memory_, order, count, half_bits, line);
+    enqueue_over(link);
+    touch.set(memory_, order, count, half_bits, line, found_);
+    bench().launch(touch, {.groups = 1, .items = is_cpu() ? 1 : std::min(256u, layout().max_threads_per_block)});
+    bench().queue().finish();  // before `order` goes
+    chase_.emplace(kernel(source, options, "chase"));
   }
   // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
   ProbeSample launch(std::uint64_t repeats) override {
@@ -140,13 +167,13 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
     return sample;
   }
   ProbeSample timed(std::uint64_t loads) {
-    const std::uint64_t count = order_.size(), warm = atomic() || is_cpu() ? 0 : std::min(count, max_warm_loads);
+    const std::uint64_t warm = atomic() || is_cpu() ? 0 : std::min(count_, max_warm_loads);
     if (local()) {
-      chase_->set(memory_, static_cast<cl_uint>(count), static_cast<cl_uint>(place(walked_)), cl_ulong{loads},
-                  Local{count * word_bytes}, found_);
+      chase_->set(memory_, static_cast<cl_uint>(count_), static_cast<cl_uint>(place(walked_)), cl_ulong{loads},
+                  Local{count_ * word_bytes}, found_);
       return time([&] { enqueue(*chase_, {.groups = 1, .items = std::min(256u, layout().max_threads_per_block)}); });
     }
-    chase_->set(memory_, cl_ulong{place(walked_ + count - warm)}, cl_ulong{place(walked_)}, cl_ulong{warm},
+    chase_->set(memory_, cl_ulong{place(walked_ + count_ - warm)}, cl_ulong{place(walked_)}, cl_ulong{warm},
                 cl_ulong{loads}, cl_ulong{place(0)}, cl_ulong{place(1)}, cl_ulong{0}, found_);
     return time([&] { enqueue(*chase_, {.groups = 1, .items = 1}); });
   }
@@ -157,7 +184,9 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
   }
 
   Buffer memory_, found_;
-  std::vector<std::uint32_t> order_;
+  Permutation permutation_{1};
+  std::vector<std::uint32_t> order_;  // of a CPU's chase
+  std::uint64_t count_ = 1;
   std::optional<Kernel> chase_;
   std::uint64_t walked_ = 0;  // since the set was laid out
 };

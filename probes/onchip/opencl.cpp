@@ -84,9 +84,10 @@ class OpenclOnchipProbe final : public OpenclProbe {
     return {{.probe = "onchip", .device = device, .operation = Operation::read, .space = Space::shared}};
   }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    if (auto why = why_no_local_memory(c.device)) return why;
     if (c != questions(c.device).front())
       return "by OpenCL probe onchip reads fp32 words, streaming, in the space shared, which OpenCL calls local memory";
-    return why_no_local_memory(c.device);
+    return std::nullopt;
   }
   Limit limit(const ProbeCase& c) const override {
     const Layout l = layout_of(c.device, c.type);
