@@ -21,6 +21,12 @@ constexpr std::uint32_t assumed_blocks_of_unit = 32;
 
 bool is_cpu(const std::string& device) { return text_fact(find_or_throw(device).info.facts, "device_type") == "CPU"; }
 
+Layout probed_layout(const std::string& id, DataType type) {
+  Layout layout = layout_of(id, type);
+  if (is_cpu(id)) layout.clock_mhz = host_layout(type).clock_mhz;
+  return layout;
+}
+
 Layout layout_for_shapes(const std::string& id, DataType type) {
   Layout layout = layout_of(id, type);
   if (!layout.cache_bytes) layout.cache_bytes = assumed_cache;
@@ -32,7 +38,7 @@ Layout layout_for_shapes(const std::string& id, DataType type) {
 }
 
 Limit arithmetic_limit(const std::string& id, DataType type) {
-  const Layout l = layout_of(id, type);
+  const Layout l = probed_layout(id, type);
   if (const int capability = nvidia_capability(id)) {
     if (type == DataType::fp64 && nvidia::has_reduced_fp64(find_or_throw(id).info.name))
       return {not_measured, "unknown: this model's fp64 is slower than its multiprocessors would allow"};
@@ -85,7 +91,7 @@ std::vector<ProbeCase> OpenclProbe::cases(const std::string& device) const {
   return all;
 }
 
-ProbeContext OpenclProbe::context(const ProbeCase& c) const { return {layout_of(c.device, c.type), limit(c), {}}; }
+ProbeContext OpenclProbe::context(const ProbeCase& c) const { return {probed_layout(c.device, c.type), limit(c), {}}; }
 
 MemoryNeed OpenclProbe::needs(std::span<const ProbeStep> steps) const {
   const std::uint64_t bytes = max_bytes_of(steps);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "netpipe/calls/after_free.hpp"
 #include "netpipe/calls/kernels.hpp"
 #include "netpipe/calls/owners.hpp"
+#include "netpipe/calls/timed.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
@@ -23,49 +23,6 @@ namespace npgpu::cuda {
 namespace {
 
 constexpr std::uint32_t fork_streams = 8;  // that launches of a fork go round
-
-struct Times {
-  Seconds host{0};
-  std::optional<Seconds> done;
-  double slowed = not_measured;  // of frees
-};
-
-Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
-// The two timed loops, compiled for each call. `wait` returns when what `call` asked for is done; Nothing: it asks for
-// nothing. `tidy` runs after each call, outside its time; alone only.
-struct Nothing {
-  void operator()() const {}
-};
-template <class Call, class Wait = Nothing, class Tidy = Nothing>
-Times timed(Spacing spacing, std::uint64_t repeats, const Call& call, const Wait& wait = {}, const Tidy& tidy = {}) {
-  constexpr bool waits = !std::is_same_v<Wait, Nothing>;
-  Times times;
-  if (spacing == Spacing::alone) {
-    Seconds done{0};
-    for (std::uint64_t i = 0; i < repeats; ++i) {
-      const Seconds begin = now();
-      call();
-      const Seconds returned = now();
-      if constexpr (waits) {
-        wait();
-        done += now() - begin;
-      }
-      times.host += returned - begin;
-      tidy();
-    }
-    if constexpr (waits) times.done = done;
-  } else {
-    const Seconds begin = now();
-    for (std::uint64_t i = 0; i < repeats; ++i) call();
-    times.host = now() - begin;
-    if constexpr (waits) {
-      wait();
-      times.done = now() - begin;
-    }
-  }
-  return times;
-}
 
 void add_one(void* counter) { ++*static_cast<unsigned*>(counter); }
 
@@ -99,7 +56,7 @@ class CudaCallRunner final : public Runner<Calls> {
     if (quiet_.is_shared()) disturbed_by(Cause::core_shared);
     if (!frees_memory(case_.call) && (moved || std::exchange(run_once_, false)))
       (void)measure(1, empty_kernel(kernel_bytes()));  // nothing is done for the first time
-    const Times times = measure(repeats, empty_kernel(kernel_bytes()));
+    const CallTimes times = measure(repeats, empty_kernel(kernel_bytes()));
     CallSample sample;
     sample.repeats = repeats;
     sample.host_us = microseconds(times.host);
@@ -154,7 +111,7 @@ class CudaCallRunner final : public Runner<Calls> {
     return graph_of_kernels(kernel, arguments, case_.form, shape_.nodes);
   }
 
-  Times measure(std::uint64_t repeats, const void* kernel) {
+  CallTimes measure(std::uint64_t repeats, const void* kernel) {
     using cuda::check;
     cudaStream_t const s = stream();
     unsigned* to = counter();
@@ -162,7 +119,7 @@ class CudaCallRunner final : public Runner<Calls> {
     const dim3 grid(shape_.blocks ? shape_.blocks : 1), block(1);
     const auto until_done = [&] { check(cudaStreamSynchronize(s), "waiting for a call"); };
     const auto time = [&](const auto& call, const auto&... wait_and_tidy) {
-      return timed(case_.spacing, repeats, call, wait_and_tidy...);
+      return timed_call(case_.spacing, repeats, call, wait_and_tidy...);
     };
     switch (case_.call) {
       case Call::launch:

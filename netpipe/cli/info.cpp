@@ -1,6 +1,7 @@
 // npgpu info: this machine and its devices, as they describe themselves, and the words that options take.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -57,6 +58,10 @@ int run_info(const Options& options) {
     sections.push_back(section_of(devices::find("host")));
     const auto gpus = devices::gpus();
     for (const DeviceInfo& gpu : gpus) sections.push_back(section_of(gpu));
+    for (const DeviceInfo& other : devices::list()) {
+      const bool is_new = std::ranges::find(sections, other.id, &Provenance::value_type::first) == sections.end();
+      if (is_new && !other.simulated) sections.push_back(section_of(other));
+    }
     if (gpus.empty()) without = devices::why_no_gpu();
   }
 
@@ -87,16 +92,16 @@ int run_info(const Options& options) {
 }  // namespace
 
 Command info() {
-  return {
-      "info",
-      "this machine and its devices, and the words that options take",
-      "Shows this machine and its devices: what drivers and system report of them. With --words it shows what "
-      "measures each kind and whether it is usable here, the words that options take, and all devices, the "
-      "simulated ones too. JSON has both.",
-      {},
-      {"npgpu info", "npgpu info --words", "npgpu info --device cuda:0 --json"},
-      {{"What is shown", {Option("device", {}, "Default: this machine and its GPUs."), "words"}}, {"Output", {"json"}}},
-      run_info};
+  return {"info",
+          "this machine and its devices, and the words that options take",
+          "Shows this machine and its devices: what drivers and system report of them. With --words it shows what "
+          "measures each kind and whether it is usable here, the words that options take, and all devices, the "
+          "simulated ones too. JSON has both.",
+          {},
+          {"npgpu info", "npgpu info --words", "npgpu info --device cuda:0 --json"},
+          {{"What is shown", {Option("device", {}, "Default: this machine and all its devices."), "words"}},
+           {"Output", {"json"}}},
+          run_info};
 }
 
 }  // namespace npgpu::cli

@@ -77,9 +77,9 @@ void print_words(const Json& all) {
     const Json& kind = all.at("kinds").at(std::string(K::name));
     std::cout << K::name << '\n';
     for (const Json& backend : kind["backends"]) {
-      print(fmt::format("  {:<12} {:<5} ", text(backend, "name"), text(backend, "device_kind")),
-            text(backend, "summary"), 21);
-      if (!backend["usable"]) print(std::string(21, ' '), "not usable here: " + text(backend, "why_not"), 21);
+      print(fmt::format("  {:<12} {:<6} ", text(backend, "name"), text(backend, "device_kind")),
+            text(backend, "summary"), 22);
+      if (!backend["usable"]) print(std::string(22, ' '), "not usable here: " + text(backend, "why_not"), 22);
     }
     if (kind.contains("words"))
       for (const auto& [word, choices] : kind["words"].items())

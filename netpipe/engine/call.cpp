@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace npgpu {
 
 Seconds Calls::timed(const Case&, std::span<const Sample> trial) {
@@ -36,7 +38,8 @@ std::string text_of(const CallShape& shape) {
 }
 
 std::vector<Step<Calls>> all_calls(const DeviceInfo& device) {
-  const double known = number_fact(device.facts, device.simulated ? "sms" : "multiprocessors");
+  double known = number_fact(device.facts, device.simulated ? "sms" : "multiprocessors");
+  if (std::isnan(known)) known = number_fact(device.facts, "compute_units");  // as OpenCL calls them
   const std::uint32_t units = known > 0 ? static_cast<std::uint32_t>(known) : 1;
   std::vector<Step<Calls>> steps;
   const auto add = [&](Call call, const CallShape& shape, GraphForm form = GraphForm::none,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -111,17 +112,21 @@ void frees(Document& doc, const std::vector<CallSeries>& all, const std::string&
 void graphs(Document& doc, const std::vector<CallSeries>& all, const std::string& device) {
   const auto rows = model::graph_rows(all, device);
   if (rows.empty()) return;
+  const auto is_measured = [](const auto& row) { return std::isfinite(row.graph_us.value); };
   Table table({left("empty kernels"), decimal("one by one us"), decimal("graph us"), decimal("per kernel us", 2),
                decimal("call returns us", 1), decimal("instantiate us"), decimal("update us", 3), right("pays after")});
   for (const auto& row : rows)
-    table.row(
-        {fmt::format("  {} of {}", name(row.form), row.nodes), digits_text(row.launches_us.value),
-         digits_text(row.graph_us.value), digits_text(row.graph_us.value / row.nodes, 3),
-         digits_text(row.graph_host_us.value), digits_text(row.instantiate_us.value), digits_text(row.update_us.value),
-         row.pays_after ? fmt::format("{:.0f} launch{}", *row.pays_after, *row.pays_after == 1 ? "" : "es") : "never"});
+    table.row({fmt::format("  {} of {}", name(row.form), row.nodes), digits_text(row.launches_us.value),
+               digits_text(row.graph_us.value), digits_text(row.graph_us.value / row.nodes, 3),
+               digits_text(row.graph_host_us.value), digits_text(row.instantiate_us.value),
+               digits_text(row.update_us.value),
+               row.pays_after     ? fmt::format("{:.0f} launch{}", *row.pays_after, *row.pays_after == 1 ? "" : "es")
+               : is_measured(row) ? "never"
+                                  : "-"});
   doc.gap();
   doc.table(std::move(table));
   doc.note("one by one, graph: alone, until the work is done; a chain's kernels wait for each other, a fork's do not");
+  if (std::ranges::none_of(rows, is_measured)) return;  // the API has no graphs, or was not asked for them
   doc.note(
       "pays after: launches of the graph that save what instantiating it took; never: its interval is not below that "
       "of "

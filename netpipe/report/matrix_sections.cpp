@@ -8,6 +8,7 @@
 #include <set>
 
 #include "netpipe/report/format.hpp"
+#include "npgpu/device.hpp"
 
 namespace npgpu {
 
@@ -23,11 +24,16 @@ std::string moved_by(Executor executor) { return executor == Executor::sm_kernel
 
 Table table_of_cells(const NodeMatrix& node, const RateMatrix& matrix, int significant) {
   const std::vector<std::string> ends = matrix_ends(matrix, node);
+  // One card may be a device of two families, cuda:0 and opencl:0.
+  std::set<std::string_view> families;
+  for (const std::string& end : ends)
+    if (end != host_end) families.insert(devices::kind_of(end));
+  const auto called = [&](const std::string& end) { return families.size() > 1 ? end : short_end(end); };
   std::vector<Column> columns{left(matrix.is_latency() ? "ns" : "GB/s")};
-  for (const std::string& target : ends) columns.push_back(right(short_end(target)));
+  for (const std::string& target : ends) columns.push_back(right(called(target)));
   Table table(std::move(columns));
   for (const std::string& source : ends) {
-    std::vector<std::string> cells{short_end(source)};
+    std::vector<std::string> cells{called(source)};
     bool is_any = false;
     for (const std::string& target : ends) {
       const MatrixCell* const cell = matrix.find(source, target);

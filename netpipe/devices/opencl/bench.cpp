@@ -1,9 +1,7 @@
 #include "netpipe/devices/opencl/bench.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/nvidia.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "npgpu/clock.hpp"
@@ -11,12 +9,6 @@
 namespace npgpu::opencl {
 
 namespace {
-
-host::Binding binding_near(const std::string& id) {
-  const DeviceInfo& info = find_or_throw(id).info;
-  if (!info.pci_bus_id.empty()) return host::Binding::near_device(info.pci_bus_id);
-  return host::Binding::none(id + " has no place on the PCI bus");
-}
 
 std::int64_t number(const Facts& facts, const char* name) {
   const double value = number_fact(facts, name);
@@ -76,10 +68,8 @@ int nvidia_capability(const std::string& id) {
 }
 
 Layout layout_of(const std::string& id, DataType type) {
-  const DeviceInfo& info = find_or_throw(id).info;
-  const Facts& facts = info.facts;
+  const Facts& facts = find_or_throw(id).info.facts;
   const auto small = [&](const char* name) { return static_cast<std::uint32_t>(number(facts, name)); };
-  const bool is_cpu = text_fact(facts, "device_type") == "CPU";
   Layout l;
   l.units = small("compute_units");
   l.lanes = small("warp_size");
@@ -88,10 +78,10 @@ Layout layout_of(const std::string& id, DataType type) {
                     : type == DataType::fp16 ? "vector_width_fp16"
                     : type == DataType::fp32 ? "vector_width_fp32"
                                              : "vector_width_int32");
-  l.memory_bytes = is_cpu ? std::min(info.memory_bytes, host::free_host_memory()) : info.memory_bytes;
+  l.cache_bytes = last_cache_bytes(find_or_throw(id).info);
+  l.memory_bytes = free_memory(id);
   l.clock_mhz = number_fact(facts, "max_clock_mhz");
-  l.cache_bytes = static_cast<std::uint64_t>(number(facts, "cache_bytes"));
-  if (is_cpu) {
+  if (text_fact(facts, "device_type") == "CPU") {
     l.max_threads_per_block = l.lanes;
     l.max_blocks_per_unit = 1;
     return l;
@@ -103,9 +93,8 @@ Layout layout_of(const std::string& id, DataType type) {
     l.max_blocks_per_unit = unit.blocks;
     l.max_threads_per_unit = unit.threads;
     l.near_cache_bytes = nvidia::unified_cache_bytes(capability);
-    l.cache_bytes = 0;  // its answer is that of the multiprocessors' caches together; CUDA tells L2's
-    if (const std::string twin = text_fact(facts, "same_as"); !twin.empty())
-      l.cache_bytes = static_cast<std::uint64_t>(number(devices::find(twin).facts, "l2_bytes"));
+    // The driver's own answer is that of the multiprocessors' first level together: CUDA tells L2's.
+    l.cache_bytes = static_cast<std::uint64_t>(number(facts, "l2_bytes"));
   }
   return l;
 }

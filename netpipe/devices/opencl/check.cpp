@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
 
 #include "netpipe/devices/opencl/inventory.hpp"
@@ -9,6 +10,8 @@
 namespace npgpu::opencl {
 
 namespace {
+
+std::atomic<bool> any_lost = false;
 
 struct Named {
   cl_int code;
@@ -87,14 +90,15 @@ void fail(cl_int result, std::string_view what) {
   const std::string sentence = fmt::format("{}: {}", what, name_of(result));
   // Any code may come from a device that has gone; codes of wrong arguments do not.
   const bool is_of_the_call = result <= CL_INVALID_VALUE && find_code(result);
-  if (const auto device = is_of_the_call ? std::nullopt : device_that_left())
-    throw Error(ErrorKind::lost,
-                fmt::format("{} is lost (its driver says that it is not available): {}", *device, sentence), *device);
-  throw Error(kind_of(result), sentence);
+  const auto device = is_of_the_call ? std::nullopt : device_that_left();
+  if (!device) throw Error(kind_of(result), sentence);
+  any_lost = true;
+  throw Error(ErrorKind::lost,
+              fmt::format("{} is lost (its driver says that it is not available): {}", *device, sentence), *device);
 }
 
 void complain(cl_int result, std::string_view what) noexcept {
-  if (result == CL_SUCCESS) return;
+  if (result == CL_SUCCESS || any_lost) return;  // what a lost device had is lost, and was said
   const Named* const known = find_code(result);
   std::fprintf(stderr, "npgpu: %.*s: %s (%d)\n", static_cast<int>(what.size()), what.data(),
                known ? known->name.data() : "OpenCL error", result);

@@ -41,10 +41,13 @@ constexpr Question<cl_ulong> large_numbers[] = {{"max_allocation_bytes", CL_DEVI
 constexpr Question<std::size_t> sizes[] = {{"max_work_group_size", CL_DEVICE_MAX_WORK_GROUP_SIZE},
                                            {"timer_resolution_ns", CL_DEVICE_PROFILING_TIMER_RESOLUTION}};
 
+// Vectors of 0 elements are those of a type that the device does not have.
+bool has_meaning(std::string_view name, std::uint64_t value) { return value > 0 || !name.starts_with("vector_width"); }
+
 template <class T, std::size_t count>
 void add(Facts& facts, cl_device_id device, const Question<T> (&questions)[count]) {
   for (const auto& [name, what] : questions)
-    if (const auto value = value_of<T>(device, what); value && !find_fact(facts, name))
+    if (const auto value = value_of<T>(device, what); value && !find_fact(facts, name) && has_meaning(name, *value))
       facts.emplace_back(name, static_cast<std::int64_t>(*value));
 }
 
@@ -123,6 +126,8 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
     info.link = twin->link;
     info.memory = twin->memory;
     info.peers = twin->peers;
+    if (const Fact* const l2 = find_fact(twin->facts, "l2_bytes"); l2 && type != "CPU")
+      facts.emplace_back("l2_bytes", *l2);
   }
   add_text(facts, "vendor", text_of(device, CL_DEVICE_VENDOR));
   add_text(facts, "platform", text_of(platform, CL_PLATFORM_NAME));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -58,6 +59,14 @@ void Event::wait() const {
   check(library().clWaitForEvents(1, &one), "clWaitForEvents");
 }
 
+bool Event::has_ended() const {
+  cl_int status = CL_QUEUED;  // below 0: an error
+  check(library().clGetEventInfo(get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+        "clGetEventInfo");
+  check(std::min(status, CL_COMPLETE), "a command");
+  return status == CL_COMPLETE;
+}
+
 std::optional<Seconds> Event::at(cl_profiling_info what) const {
   cl_ulong ns = 0;
   if (library().clGetEventProfilingInfo(get(), what, sizeof ns, &ns, nullptr) != CL_SUCCESS) return std::nullopt;
@@ -70,13 +79,18 @@ std::optional<Seconds> profiled(const Event& first, const Event& last) {
   return *end - *begin;
 }
 
-Queue::Queue(const Context& context) {
+Queue::Queue(const Context& context, bool profiling) {
   cl_int result = CL_SUCCESS;
-  queue_.reset(library().clCreateCommandQueue(context.get(), context.device, CL_QUEUE_PROFILING_ENABLE, &result));
+  queue_.reset(library().clCreateCommandQueue(context.get(), context.device, profiling ? CL_QUEUE_PROFILING_ENABLE : 0,
+                                              &result));
   check(result, "making a queue on " + context.id);
 }
 
 Buffer::Buffer(const Context& context, std::uint64_t bytes, cl_mem_flags flags) : bytes_(bytes) {
+  const std::uint64_t most = value_of<cl_ulong>(context.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).value_or(0);
+  if (most && bytes > most)
+    throw Error(ErrorKind::no_memory,
+                fmt::format("{} has no buffers of {} bytes: its largest has {}", context.id, bytes, most));
   cl_int result = CL_SUCCESS;
   memory_.reset(library().clCreateBuffer(context.get(), flags, bytes, nullptr, &result));
   check(result, fmt::format("allocating {} bytes of {} memory on {}", bytes,

@@ -57,9 +57,10 @@ class Event {
   Into into() { return Into(*this); }
   void complete() const;  // REQUIRES: user()
   void wait() const;
+  bool has_ended() const;  // throws Error where the command failed
 
   // When the command was CL_PROFILING_COMMAND_QUEUED, _SUBMIT, _START or _END, by the device's clock; nothing where the
-  // driver does not say. REQUIRES: it has ended, and was enqueued in a Queue.
+  // driver does not say. REQUIRES: it has ended, and was enqueued in a Queue with profiling.
   std::optional<Seconds> at(cl_profiling_info) const;
 
  private:
@@ -68,10 +69,10 @@ class Event {
 // From the begin of one command to the end of another; nothing where the driver has no times of them.
 std::optional<Seconds> profiled(const Event& first, const Event& last);
 
-// In order, with profiling.
+// In order. Events of a queue with profiling have times.
 class Queue {
  public:
-  explicit Queue(const Context&);
+  explicit Queue(const Context&, bool profiling = true);
   cl_command_queue get() const { return queue_.get(); }
   void flush() const { check(library().clFlush(get()), "clFlush"); }
   void finish() const { check(library().clFinish(get()), "clFinish"); }

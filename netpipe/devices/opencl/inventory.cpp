@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
+#include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/opencl/check.hpp"
 #include "npgpu/error.hpp"
 
@@ -90,6 +93,27 @@ const Found& find_or_throw(const std::string& id) {
   if (found != all.end()) return *found;
   throw Error(ErrorKind::usage, fmt::format("--device {} is not there: OpenCL shows {}{}", id, all.front().info.id,
                                             all.size() > 1 ? " to " + all.back().info.id : ""));
+}
+
+std::uint64_t last_cache_bytes(const DeviceInfo& info) {
+  // NVIDIA's OpenCL calls the first level of all multiprocessors the cache.
+  const double most = std::fmax(number_fact(info.facts, "cache_bytes"), number_fact(info.facts, "l2_bytes"));
+  return most > 0 ? static_cast<std::uint64_t>(most) : 0;
+}
+
+std::uint64_t free_memory(const std::string& id) {
+  const Found& found = find_or_throw(id);
+  const std::uint64_t all = found.info.memory_bytes;
+  if (text_fact(found.info.facts, "device_type") == "CPU") return std::min(all, host::free_host_memory());
+  // AMD's own question: KiB, first what is free in all.
+  const auto amd_kib = value_of<std::array<std::size_t, 2>>(found.device, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD);
+  return amd_kib ? std::min(all, std::uint64_t{(*amd_kib)[0]} * KiB) : all;
+}
+
+host::Binding binding_near(const std::string& id) {
+  const DeviceInfo& info = find_or_throw(id).info;
+  if (!info.pci_bus_id.empty()) return host::Binding::near_device(info.pci_bus_id);
+  return host::Binding::none(id + " has no place on the PCI bus");
 }
 
 std::optional<std::string> device_that_left() {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/opencl/library.hpp"
 #include "npgpu/device.hpp"
 
@@ -23,6 +24,12 @@ const std::vector<Found>& inventory();
 const Found& find_or_throw(const std::string& id);
 // Why there is nothing to measure; empty if there is a device.
 std::string why_no_device();
+// The last level before the device's memory, as OpenCL or the device's other name has it; 0: unknown.
+std::uint64_t last_cache_bytes(const DeviceInfo&);
+// What is free of its memory now, as far as that can be asked; else all of it.
+std::uint64_t free_memory(const std::string& id);
+// Binds the calling thread near a device on the PCI bus.
+host::Binding binding_near(const std::string& id);
 // Of the devices found, one that its driver calls unavailable now.
 std::optional<std::string> device_that_left();
 

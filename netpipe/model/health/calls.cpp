@@ -23,6 +23,10 @@ Evidence call_cost(const DeviceRecord& of, CallQuestion question) {
 }  // namespace
 
 void judge_calls(Findings& findings) {
+  if (!findings.of.has_cuda_calls()) {
+    findings.skip("launch_time", "launch of a kernel: what is usual is known of CUDA's calls only");
+    return;
+  }
   const Evidence row = call_cost(findings.of, CallQuestion::launch_in_a_row);
   const Evidence done = call_cost(findings.of, CallQuestion::launch);
   if (std::isnan(row.estimate.value)) findings.skip("launch_time", "launch of a kernel: not measured");

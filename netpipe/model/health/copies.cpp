@@ -81,6 +81,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   if (std::ranges::any_of(
           all, [](const TransferResult& c) { return c.axes.bytes >= middle_copy && c.axes.bytes < large_copy; }))
     rate(prefix + "_rate_1mib", middle_copy, large_copy, link_text + overhead);
+  if (!of.has_cuda_calls()) return;
   if (const auto copy =
           middle_copy_of(all, 1, small_copy + 1, [](const TransferResult& c) { return 1 / c.time_us.value; }))
     judge(findings, {.metric = prefix + "_time",
@@ -96,7 +97,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
 // A blocking copy of a few bytes: what the call itself costs.
 void judge_blocking(Findings& findings) {
   const TransferSeries* const series = copy_series(findings.of, {CopyQuestion::to_device_blocking});
-  if (!series) return;
+  if (!series || !findings.of.has_cuda_calls()) return;
   const std::vector<TransferResult> all = copies_of(*series);
   const auto copy = middle_copy_of(all, 1, 65, [](const TransferResult& c) { return 1 / c.time_us.value; });
   if (!copy) return;

@@ -27,6 +27,8 @@ struct DeviceRecord {
   std::vector<const PieceSeries*> pieces{};
 
   bool is_host() const { return id == "host"; }
+  // Whether its calls are CUDA's, of which it is known what they usually cost.
+  bool has_cuda_calls() const { return text("opencl_version").empty(); }
   // NaN or empty where the trace does not say.
   double fact(std::string_view key) const { return number_fact(before, key); }
   std::string text(std::string_view key) const { return text_fact(before, key); }

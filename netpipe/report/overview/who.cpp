@@ -85,8 +85,10 @@ bool is_simulated(const Overview& all) {
 std::string headline_of(const Overview& all) {
   std::vector<std::pair<std::string, std::size_t>> models;  // in order, with their number
   bool every_simulated = !all.gpus.empty();
+  std::set<std::string> cards;  // by UUID: one may be a device of two families
   for (const DeviceOverview& gpu : all.gpus) {
     every_simulated &= gpu.simulated;
+    if (!gpu.uuid.empty() && !cards.insert(gpu.uuid).second) continue;
     std::string called = gpu.name.empty() ? gpu.id : gpu.name;
     if (gpu.simulated && !called.starts_with("sim")) called += " (" + gpu.id + ')';
     const auto known = std::ranges::find(models, called, &std::pair<std::string, std::size_t>::first);
