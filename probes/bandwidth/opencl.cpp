@@ -77,13 +77,19 @@ __kernel void fill_words(__global uint* words, ulong count, uint array) {
 __kernel void check_words(__global const uint* words, ulong rows, ulong row_words, ulong inverse, ulong steps,
                           uint array, volatile __global uint* first_wrong) {
   const ulong whole = steps / rows, part = steps % rows;
-  ulong row_begin = 0, row_end = 0, visits = 0;
+  ulong row_end = 0, turn = 0, visits = 0;  // turn: of the steps of a pass, the one that touches the row
   FOR_EACH(i, rows * row_words) {
     if (i >= row_end) {
-      const ulong row = i / row_words;
-      row_begin = row * row_words;
-      row_end = row_begin + row_words;
-      visits = whole + (part != 0 && row * inverse % rows < part);
+      if (CPU && row_end != 0) {
+        row_end += row_words;
+        turn += inverse;
+        if (turn >= rows) turn -= rows;
+      } else {
+        const ulong row = i / row_words;
+        row_end = (row + 1) * row_words;
+        turn = row * inverse % rows;
+      }
+      visits = whole + (turn < part);
     }
     if (words[i] != end_word(array, i, visits)) atomic_min(first_wrong, (uint)i);
   }
@@ -309,7 +315,8 @@ class OpenclBandwidthProbe final : public OpenclProbe {
  private:
   // As the host's own: one core and all, a word and a vector, far beyond the caches; then the cores one by one.
   std::vector<Shape> cpu_shapes(const ProbeCase& c, const Layout& l) const {
-    const std::uint64_t bytes = std::min(far_beyond * l.cache_bytes, l.memory_bytes / 8) / MiB * MiB;
+    const std::uint64_t far = std::min(far_beyond * l.cache_bytes, l.memory_bytes / 8);
+    const std::uint64_t bytes = far / arrays_of(c.operation) / MiB * MiB;  // of all arrays as much
     std::vector<Shape> all;
     const auto add = [&](std::uint32_t blocks, bool wide, std::uint32_t ilp) {
       const Shape shape{.blocks = blocks,
