@@ -159,6 +159,7 @@ __kernel void pass(__global Access* a, __global Access* b, __global Access* c, u
 
 constexpr std::uint32_t factor = 0x9E3779B1;
 constexpr std::uint32_t vector_ilps[] = {1, 4, 16};
+constexpr std::uint64_t beyond_cache = 2;        // a CPU's set; each array is as large
 constexpr std::uint64_t vector_bytes = 64;       // of a CPU's access
 constexpr std::uint64_t max_set = 16 * GiB - 4;  // a check numbers words in 32 bits
 constexpr std::uint64_t max_visits = 1u << 23;   // rmw counts exactly in a float
@@ -251,8 +252,12 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
     return fmt::format("word {} of {} is not what {} steps leave", wrong, walk_.rows * row_words(), steps_);
   }
   void fill() {
-    for (unsigned i = 0; i <= last_array(); ++i) {
-      fill_->set(arrays_[i], cl_ulong{walk_.rows * row_words()}, cl_uint{i});
+    // Arrays that are only read stay as they are.
+    const bool anew = !filled_ || *filled_ != question();
+    filled_ = question();
+    const unsigned first = anew ? 0 : question().operation == Operation::read ? 1 : last_array();
+    for (unsigned i = first; i <= last_array(); ++i) {
+      fill_->set(arrays_[i], cl_ulong{arrays_[i].bytes() / 4}, cl_uint{i});
       enqueue_over(*fill_);
       bench().queue().finish();  // before the next set of arguments
     }
@@ -267,6 +272,7 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
   Shape items_;
   Walk walk_;
   bool resident_ = false;
+  std::optional<ProbeCase> filled_;
   std::uint64_t steps_ = 0;  // since the arrays were filled
 };
 
@@ -313,10 +319,9 @@ class OpenclBandwidthProbe final : public OpenclProbe {
   }
 
  private:
-  // As the host's own: one core and all, a word and a vector, far beyond the caches; then the cores one by one.
+  // One core and all, a word and a vector, beyond the caches; then the cores one by one.
   std::vector<Shape> cpu_shapes(const ProbeCase& c, const Layout& l) const {
-    const std::uint64_t far = std::min(far_beyond * l.cache_bytes, l.memory_bytes / 8);
-    const std::uint64_t bytes = far / arrays_of(c.operation) / MiB * MiB;  // of all arrays as much
+    const std::uint64_t bytes = std::min(beyond_cache * l.cache_bytes, l.memory_bytes / 8) / MiB * MiB;
     std::vector<Shape> all;
     const auto add = [&](std::uint32_t blocks, bool wide, std::uint32_t ilp) {
       const Shape shape{.blocks = blocks,
