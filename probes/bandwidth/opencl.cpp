@@ -6,7 +6,9 @@
 // at once walks as many steps in one launch as are asked for; a larger one makes at most one pass per launch. How many
 // blocks of a kernel a unit holds OpenCL does not tell: that many are taken as its slots and threads allow.
 //
-// On a CPU a block is one work-item, whose access is a vector of 64 bytes, or a word where the shape has one thread.
+// On a CPU a block is one work-item, whose access is a vector of 64 bytes, or a word where the shape has one thread. It
+// walks through a part of the set of its own, as the host's own probe does: where two cores took turns in one part,
+// each fetched the other's lines ahead, and both together were hardly faster than one.
 #include "probes/opencl.hpp"
 
 #include <fmt/format.h>
@@ -74,20 +76,20 @@ __kernel void fill_words(__global uint* words, ulong count, uint array) {
   FOR_EACH(i, count) words[i] = start_word(array, i);
 }
 
-__kernel void check_words(__global const uint* words, ulong rows, ulong row_words, ulong inverse, ulong steps,
-                          uint array, volatile __global uint* first_wrong) {
+// row_words: of those that lie together.
+__kernel void check_words(__global const uint* words, ulong count, ulong rows, ulong row_words, ulong inverse,
+                          ulong steps, uint array, volatile __global uint* first_wrong) {
   const ulong whole = steps / rows, part = steps % rows;
   ulong row_end = 0, turn = 0, visits = 0;  // turn: of the steps of a pass, the one that touches the row
-  FOR_EACH(i, rows * row_words) {
+  FOR_EACH(i, count) {
     if (i >= row_end) {
       if (CPU && row_end != 0) {
         row_end += row_words;
         turn += inverse;
         if (turn >= rows) turn -= rows;
       } else {
-        const ulong row = i / row_words;
-        row_end = (row + 1) * row_words;
-        turn = row * inverse % rows;
+        row_end = (i / row_words + 1) * row_words;
+        turn = i / row_words % rows * inverse % rows;
       }
       visits = whole + (turn < part);
     }
@@ -101,7 +103,18 @@ __kernel void pass(__global Access* a, __global Access* b, __global Access* c, u
                    ulong steps, uint zero, float one, float two, uint sum_factor, uint sum_rest,
                    volatile __global uint* wrong_sums) {
   const ulong threads = get_local_size(0);
+#if CPU
+  all /= get_num_groups(0);
+  jump /= get_num_groups(0);
+  const ulong begin = get_group_id(0) * all;
+  a += begin;
+  b += begin;
+  c += begin;
+  ulong place = first / get_num_groups(0);
+#else
+  const ulong begin = 0;
   ulong place = first + get_group_id(0) * threads * ILP + get_local_id(0);
+#endif
   Access sum = 0;
   uint right_sum = 0;
   for (ulong step = 0; step < steps; ++step) {
@@ -116,7 +129,7 @@ __kernel void pass(__global Access* a, __global Access* b, __global Access* c, u
     for (int k = 0; k < ILP; ++k) y[k] = b[place + k * threads];
 #endif
 #if OP == READ
-    right_sum += sum_factor * (uint)place + sum_rest;
+    right_sum += sum_factor * (uint)(begin + place) + sum_rest;
 #endif
 #pragma unroll
     for (int k = 0; k < ILP; ++k) {
@@ -126,7 +139,7 @@ __kernel void pass(__global Access* a, __global Access* b, __global Access* c, u
 #elif OP == READ
       sum += x[k];
 #elif OP == WRITE
-      a[at] = FACTOR * ((uint)(at * WORDS) + PLACES) + MARK;
+      a[at] = FACTOR * ((uint)((begin + at) * WORDS) + PLACES) + MARK;
 #elif OP == COPY
       b[at] = x[k];
 #else
@@ -196,7 +209,10 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
 
  private:
   std::uint32_t words_of_access() const { return shape().access_bytes / 4; }
-  std::uint64_t row_words() const { return walk_.row_accesses * words_of_access(); }
+  std::uint64_t all_words() const { return walk_.rows * walk_.row_accesses * words_of_access(); }
+  std::uint64_t row_words() const {
+    return (is_cpu() ? shape().ilp : walk_.row_accesses) * std::uint64_t{words_of_access()};
+  }
   unsigned last_array() const { return arrays_of(question().operation) - 1; }
 
   void set_up() override {
@@ -208,7 +224,9 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
     fill_.emplace(kernel(source, options, "fill_words"));
     check_.emplace(kernel(source, options, "check_words"));
     items_ = of_items(shape(), is_cpu());
-    walk_ = walk_of(items_, question().form == Form::dependent ? apart_bytes : 0);
+    walk_ = walk_of(items_, question().form != Form::dependent ? 0
+                            : is_cpu()                         ? apart_bytes * shape().blocks
+                                                               : apart_bytes);
     resident_ = is_cpu() || shape().blocks <= filling_blocks(layout(), shape().threads);
     fill();
     set_pass(0);  // a driver may finish a kernel at its first launch
@@ -243,13 +261,13 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
     bench().write(verdict_, none, sizeof none);
     first_wrong_ = bench().buffer(sizeof(std::uint32_t));
     bench().write(first_wrong_, &none[1], sizeof none[1]);
-    check_->set(arrays_[last_array()], cl_ulong{walk_.rows}, cl_ulong{row_words()}, cl_ulong{walk_.inverse},
-                cl_ulong{steps_}, cl_uint{last_array()}, first_wrong_);
+    check_->set(arrays_[last_array()], cl_ulong{all_words()}, cl_ulong{walk_.rows}, cl_ulong{row_words()},
+                cl_ulong{walk_.inverse}, cl_ulong{steps_}, cl_uint{last_array()}, first_wrong_);
     enqueue_over(*check_);
     const auto wrong = read<std::uint32_t>(first_wrong_, 1).front();
     if (sums) return fmt::format("{} threads read what was not in memory", sums);
     if (wrong == UINT32_MAX) return std::nullopt;
-    return fmt::format("word {} of {} is not what {} steps leave", wrong, walk_.rows * row_words(), steps_);
+    return fmt::format("word {} of {} is not what {} steps leave", wrong, all_words(), steps_);
   }
   void fill() {
     // Arrays that are only read stay as they are.

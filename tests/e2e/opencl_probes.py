@@ -38,9 +38,10 @@ def main(where):
     one, _ = probe("compute", "blocks=1,threads=1,ilp=1", "--type", "fp32")
     check(series[0]["points"][0]["rate_per_s"]["value"] > 2 * one[0]["points"][0]["rate_per_s"]["value"],
           "eight chains of vectors are no faster than one of single elements: work was left out, or is not what it says")
-    right(*probe("bandwidth", "blocks=1,threads=16,ilp=4,access=64,bytes=8MiB", "--form", "streaming"),
-          [f"{o} fp32" for o in ("rmw", "read", "write", "copy", "triad")], f"bandwidth {cpu}")
-    right(*probe("bandwidth", "blocks=1,threads=1,ilp=1,access=4,bytes=8MiB", "--form", "dependent"),
+    for blocks in {1, cores}:
+        right(*probe("bandwidth", f"blocks={blocks},threads=16,ilp=4,access=64,bytes=8MiB", "--form", "streaming"),
+              [f"{o} fp32" for o in ("rmw", "read", "write", "copy", "triad")], f"bandwidth {cpu}")
+    right(*probe("bandwidth", f"blocks={cores},threads=1,ilp=1,access=4,bytes=8MiB", "--form", "dependent"),
           ["rmw fp32 dependent", "read fp32 dependent"], f"bandwidth {cpu}")
     right(*probe("latency", "blocks=1,threads=1,ilp=1,access=8,bytes=64KiB"), ["chase fp64 dependent"], f"latency {cpu}")
     for name, why in (("onchip", "keeps local memory in its global memory"), ("atomics", "work-items are no lanes")):
