@@ -1,4 +1,4 @@
-"""A part that is AUTO never fails a configuration: MPI, UCX and CUDA are offered in halves (wrappers without headers,
+"""A part that is AUTO never fails a configuration: MPI, UCX, CUDA and OpenCL are offered in halves (wrappers without headers,
 headers without libraries, compilers that fail or are too old), then whole, then in halves again in the same build
 folder. ON fails with a sentence.
 
@@ -29,7 +29,7 @@ def write(path, text, executable=False):
 
 
 def configure(part, build, *arguments, mode="AUTO", **variables):
-    modes = [f"-DNPGPU_{name}={mode if name == part else 'OFF'}" for name in ("CUDA", "MPI", "UCX")]
+    modes = [f"-DNPGPU_{name}={mode if name == part else 'OFF'}" for name in ("CUDA", "MPI", "UCX", "OPENCL")]
     environment = {name: value for name, value in os.environ.items() if name not in ("CUDACXX", "CUDA_HOME", "CUDA_PATH")}
     environment.update(variables)
     return subprocess.run(["cmake", "-S", os.path.join(HERE, "parts"), "-B", build, "-G", GENERATOR,
@@ -177,7 +177,21 @@ def cuda(scratch):
         offered("CUDA", "a compiler that fails on PATH", build, why=f"{nvcc}.*{toolkit}", **path)
 
 
-for one in (mpi, ucx, cuda):
+# Headers alone decide: what the program calls is found when it runs.
+def opencl(scratch):
+    build, needs = os.path.join(scratch, "build"), "install OpenCL's headers"
+    old = f"-DOPENCL_INCLUDE={scratch}/old"
+    write(f"{scratch}/old/CL/cl.h", "typedef int cl_int;\n")
+    write(f"{scratch}/old/CL/cl_ext.h", "\n")
+    offered("OPENCL", "headers of an old version", build, old, why=f"cannot be compiled with it.*{needs}")
+    insisted("OPENCL", "headers of an old version", build, old, why=needs)
+    if os.path.exists("/usr/include/CL/cl_ext.h"):
+        offered("OPENCL", "headers of this machine, in the same folder", build, "-UOPENCL_INCLUDE")
+        built = subprocess.run(["cmake", "--build", build], capture_output=True, text=True)
+        check(built.returncode == 0, f"OpenCL was found and cannot be used:\n{built.stdout}")
+
+
+for one in (mpi, ucx, cuda, opencl):
     with tempfile.TemporaryDirectory() as scratch:
         one(os.path.realpath(scratch))
 print("\n".join(failures))

@@ -28,7 +28,8 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"FILE",
         "Read options from an INI file. Its keys are long options. A [section] holds those of the command of that "
         "name."}},
-      {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu info --words shows them."}},
+      {"device",
+       {"NAME", "The device: host, cuda:N, opencl:N, sim:NAME or sim:FILE.json. npgpu info --words shows them."}},
       {"json", {"", "Print JSON."}},
       {"words", {"", "Show modules, probes, devices and the words that options take."}},
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},

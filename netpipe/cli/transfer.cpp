@@ -142,7 +142,7 @@ Command transfer() {
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
-             Option("module", {}, "Default: memcpy, cudaMemcpy or simulated, as the device needs."),
+             Option("module", {}, "Default: memcpy, cudaMemcpy, clEnqueue or simulated, as the device needs."),
              Option("pattern", {}, "Default: stream, of messages between ranks pingpong."),
              Option("direction", {}, "Default: h2d, on the host h2h."),
              Option("to", {}, "A list. Default: all others of the node."),

@@ -23,11 +23,12 @@ uint scratch_word(uint number) { return number * 2654435761u + 7; }
 #define LAUNCH global uint* words, uint at, uint count, uint first, uint iterations, global const uint* run, \
                global const uint* scratch, uint mask, uint stride
 
+// Factor and word may be the same memory for all the compiler knows: both are accessed in each iteration.
 kernel void increment(LAUNCH) {
   const uint i = get_global_id(0);
   if (i >= count) return;
-  global volatile uint* const word = words + at + i;
-  global const volatile uint* const factor = run + 1;
+  global uint* const word = words + at + i;
+  global const uint* const factor = run + 1;
 #pragma unroll 4
   for (uint k = 0; k < iterations; ++k) *word += *factor;
 }
@@ -75,9 +76,12 @@ struct stretch {
   uint at, count;                            // of what is compared
   uint device_first, in_words, in_first;     // the number on the device of the first; how many came from the host
   uint work_count, work_first, iterations;   // of the kernel; 0: none
-  uint workload, run, factor, start, mask, stride, label;
+  uint workload, run, factor, start, mask, stride, label, labels;
 };
-kernel void compare_words(global const uint* actual, struct stretch s, global uint* first_wrong) {
+// Of the answer the first word is the lowest label that is wrong; then each label's first wrong word; then the run, by
+// which it is seen that a label was compared.
+kernel void compare_words(global const uint* actual, struct stretch s, global uint* answer) {
+  if (get_global_id(0) == 0) answer[1 + s.labels + s.label] = s.run;
   for (uint i = get_global_id(0); i < s.count; i += get_global_size(0)) {
     uint word = i < s.in_words ? input_word(s.in_first + i) : device_word(s.device_first + i, s.run);
     if (i < s.work_count && s.workload == 1) word += s.iterations * s.factor;
@@ -88,8 +92,8 @@ kernel void compare_words(global const uint* actual, struct stretch s, global ui
     }
     if (i < s.work_count && s.workload == 3) word += s.factor + 4 * ((word & 0xffffu) + 8 * s.iterations) + 6;
     if (actual[s.at + i] != word) {
-      atomic_min(first_wrong, s.label);
-      atomic_min(first_wrong + 1 + s.label, i);
+      atomic_min(answer, s.label);
+      atomic_min(answer + 1 + s.label, i);
     }
   }
 }

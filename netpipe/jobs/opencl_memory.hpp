@@ -116,17 +116,19 @@ class JobMemory {
     const Buffer arrived(context_, std::max(job_.bytes_out, word_bytes));
     if (job_.bytes_out) write(arrived, job_.bytes_out, out_.words());
     std::vector<std::string> compared;
-    std::vector<cl_uint> none(1 + 4 * std::size_t{job_.chunks}, ~cl_uint{0});
-    const Buffer first_wrong(context_, none.size() * word_bytes);
-    write(first_wrong, none.size() * word_bytes, none.data());
+    const cl_uint labels = 4 * job_.chunks;
+    std::vector<cl_uint> said(1 + 2 * std::size_t{labels}, ~cl_uint{0});
+    const Buffer answer(context_, said.size() * word_bytes);
+    write(answer, said.size() * word_bytes, said.data());
     const auto compare = [&](const Buffer& actual, std::uint64_t at, std::uint64_t bytes, Stretch stretch,
                              std::string what) {
       stretch.at = words_of(at);
       stretch.count = words_of(bytes);
-      stretch.label = static_cast<cl_uint>(compared.size());
-      compared.push_back(std::move(what));
       if (!bytes) return;
-      comparing_.set(actual, stretch, first_wrong);
+      stretch.label = static_cast<cl_uint>(compared.size());
+      stretch.labels = labels;
+      compared.push_back(std::move(what));
+      comparing_.set(actual, stretch, answer);
       launch_over(comparing_, stretch.count);
     };
     for (std::uint32_t c = 0; c < job_.chunks; ++c) {
@@ -144,9 +146,11 @@ class JobMemory {
         compare(arrived, p.out.first, p.out.bytes, all, "output of " + chunk + " on the host");
       }
     }
-    read(first_wrong, 0, none.size() * word_bytes, none.data());
-    if (none[0] == ~cl_uint{0}) return std::nullopt;
-    return fmt::format("{}: word {} is not what the job leaves", compared.at(none[0]), none[1 + none[0]]);
+    read(answer, 0, said.size() * word_bytes, said.data());
+    for (std::size_t label = 0; label < compared.size(); ++label)
+      if (said[1 + labels + label] != number_) return compared[label] + ": the kernel that compares it did not run";
+    if (said[0] == ~cl_uint{0}) return std::nullopt;
+    return fmt::format("{}: word {} is not what the job leaves", compared.at(said[0]), said[1 + said[0]]);
   }
 
   const ChunkPlaces& chunk(std::uint32_t number) const { return layout_.chunks[number]; }
@@ -166,7 +170,7 @@ class JobMemory {
 
   struct Stretch {  // as the kernel has it
     cl_uint at = 0, count = 0, device_first = 0, in_words = 0, in_first = 0, work_count = 0, work_first = 0,
-            iterations = 0, workload = 0, run = 0, factor = 0, start = 0, mask = 0, stride = 0, label = 0;
+            iterations = 0, workload = 0, run = 0, factor = 0, start = 0, mask = 0, stride = 0, label = 0, labels = 0;
   };
   // With the input of one chunk and the kernel of one, where they go there.
   Stretch stretch_at(std::uint64_t at, const ChunkPlaces* in, const ChunkPlaces* work) const {

@@ -66,6 +66,13 @@ with folder() as where:
         failed = fake(fault, *copies, "--rounds", "1")
         check(failed.code == 1 and text.replace("MiB", "bytes") in failed.err, f"{fault}: {failed.code} {failed.err}")
         check(run("report", trace).code == 0, f"{fault}: the trace cannot be read")
+    # Kernels of the fake do nothing, which is found in each job's words.
+    idle = fake("", "streams", "--device", "opencl:0", "--bytes-in", "64KiB", "--bytes-out", "64KiB", "--iterations", "3", "--chunks",
+                "2", "--threads", "64", "--rounds", "1", "--output", trace, "--force")
+    check(idle.code == 1 and "the kernel that compares it did not run" in idle.err, idle.err)
+    unbuilt = fake("no-build", "calls", "--device", "opencl:0", "--call", "launch", "--rounds", "1", "--output", trace, "--force")
+    check(unbuilt.code == 1 and "building a program for opencl:0: line 1: the compiler of a test builds nothing: "
+          "CL_BUILD_PROGRAM_FAILURE" in unbuilt.err, unbuilt.err)
     lost = fake("lost=1500", *copies[:5], "2MiB", "--output", trace, "--force", "--rounds", "50")
     check(lost.code == 1 and "opencl:0 is lost (its driver says that it is not available)" in lost.err, lost.err)
     check("clEnqueueUnmap" not in lost.err, lost.err)

@@ -29,4 +29,19 @@ with folder() as where:
                    "--force", env=cache)
     check(blocking.code == 0 and "NOT RUN" not in blocking.out, blocking.out + blocking.err)
 
+    # Calls, and jobs of all kernels and orders, whose every word is compared.
+    calls = run("calls", "--device", cpu, "--call", "launch,event-record,event-wait,event-elapsed,memset,malloc-free", "--rounds",
+                "1", "--output", trace, "--force", env=cache)
+    check(calls.code == 0 and "NOT RUN" not in calls.out and "launch" in calls.out, calls.out + calls.err)
+    left_out = run("calls", "--device", cpu, "--call", "graph-launch", "--rounds", "1", "--output", trace, "--force", env=cache)
+    check(left_out.code in (2, 77) and "OpenCL has no call like graph-launch" in left_out.err, left_out.err)
+    jobs = run("streams", "--device", cpu, "--bytes-in", "64KiB", "--bytes-out", "32KiB", "--kernel", "none,increment,memory,compute",
+               "--iterations", "3", "--chunks", "1,3", "--order", "breadth-first,depth-first,independent", "--pool",
+               "pooled,fresh", "--threads", "64", "--rounds", "1", "--output", trace, "--force", env=cache, timeout=600)
+    check(jobs.code == 0 and "NOT RUN" not in jobs.out and "failed" not in jobs.err, jobs.out + jobs.err)
+    for words, text in ((("--issue", "graph"), "graphs are CUDA's"), (("--threads", "1024"), None)):
+        refused = run("streams", "--device", cpu, "--bytes-in", "64KiB", "--chunks", "1", "--rounds", "1", "--output", trace, "--force",
+                      *words, env=cache)
+        check(refused.code == (2 if text else 0) and (text or "") in refused.err, f"{words}: {refused.code} {refused.err}")
+
 check.finish()

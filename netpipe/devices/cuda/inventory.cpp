@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include "netpipe/devices/cuda/census.hpp"
@@ -38,21 +37,7 @@ Gpu::Gpu(int ordinal, bool bind, int host_node)
   nvml_ = NvmlDevice::find(info_of(ordinal).pci_bus_id, why);
 }
 
-Limit pcie_limit(unsigned generation, unsigned lanes) {
-  struct Signalling {
-    double gigatransfers_per_s;
-    int payload_bits, line_bits;
-  };
-  // PCI Express Base Specification; generation 6 by its 256-byte flits with 242 bytes of them for packets.
-  static constexpr Signalling signalling[] = {{2.5, 8, 10},   {5, 8, 10},     {8, 128, 130},
-                                              {16, 128, 130}, {32, 128, 130}, {64, 242, 256}};
-  if (generation < 1 || generation > std::size(signalling))
-    return {not_measured, fmt::format("unknown: PCIe generation {}", generation)};
-  const Signalling& s = signalling[generation - 1];
-  return {s.gigatransfers_per_s * 1e9 * lanes * s.payload_bits / s.line_bits / 8,
-          fmt::format("PCIe Gen{} x{}: {:g} GT/s * {} lanes * {}/{}", generation, lanes, s.gigatransfers_per_s, lanes,
-                      s.payload_bits, s.line_bits)};
-}
+Limit pcie_limit(unsigned generation, unsigned lanes) { return host::pcie_limit(generation, lanes); }
 
 namespace {
 
@@ -63,14 +48,6 @@ std::string uuid_text(const cudaUUID_t& uuid) {
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
   }
   return text;
-}
-
-// Linux writes bus ids in lower case.
-int numa_node_of(std::string pci_bus_id) {
-  for (char& c : pci_bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  int node = -1;
-  std::ifstream("/sys/bus/pci/devices/" + pci_bus_id + "/numa_node") >> node;
-  return node;
 }
 
 Facts attribute_facts(int ordinal) {
@@ -133,7 +110,7 @@ DeviceInfo describe_working(int ordinal) {
   info.memory_bytes = properties.totalGlobalMem;
   info.uuid = uuid_text(properties.uuid);
   info.pci_bus_id = bus;
-  info.numa_node = numa_node_of(bus);
+  info.numa_node = host::pci_numa_node(bus);
   info.host_nodes = host::numa_nodes();
 
   int driver = 0, runtime = 0;

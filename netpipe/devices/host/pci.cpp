@@ -1,5 +1,7 @@
 #include "netpipe/devices/host/pci.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -120,6 +122,39 @@ Facts pci_facts(std::string bus_id, const fs::path& sys) {
     if (const auto is = redirects(bridge)) any = true, redirecting += *is;
   if (any) facts.emplace_back("acs_redirects", redirecting);
   return facts;
+}
+
+Limit pcie_limit(unsigned generation, unsigned lanes) {
+  struct Signalling {
+    double gigatransfers_per_s;
+    int payload_bits, line_bits;
+  };
+  // PCI Express Base Specification; generation 6 by its 256-byte flits with 242 bytes of them for packets.
+  static constexpr Signalling signalling[] = {{2.5, 8, 10},   {5, 8, 10},     {8, 128, 130},
+                                              {16, 128, 130}, {32, 128, 130}, {64, 242, 256}};
+  if (generation < 1 || generation > std::size(signalling))
+    return {not_measured, fmt::format("unknown: PCIe generation {}", generation)};
+  const Signalling& s = signalling[generation - 1];
+  return {s.gigatransfers_per_s * 1e9 * lanes * s.payload_bits / s.line_bits / 8,
+          fmt::format("PCIe Gen{} x{}: {:g} GT/s * {} lanes * {}/{}", generation, lanes, s.gigatransfers_per_s, lanes,
+                      s.payload_bits, s.line_bits)};
+}
+
+LinkState pci_link(std::string bus_id, LinkAt at, const fs::path& sys) {
+  const fs::path device = sys / "bus/pci/devices" / linux_bus_id(std::move(bus_id));
+  const std::string prefix = at == LinkAt::now ? "current" : "max";
+  LinkState link;
+  link.generation = static_cast<std::uint32_t>(generation_of(first_line(device / (prefix + "_link_speed"))));
+  constexpr std::uint32_t most_lanes = 32;
+  std::ifstream(device / (prefix + "_link_width")) >> link.lanes;
+  if (link.lanes > most_lanes) link.lanes = 0;  // 255: there is no link
+  return link;
+}
+
+int pci_numa_node(std::string bus_id, const fs::path& sys) {
+  int node = -1;
+  if (!(std::ifstream(sys / "bus/pci/devices" / linux_bus_id(std::move(bus_id)) / "numa_node") >> node)) return -1;
+  return node;
 }
 
 }  // namespace npgpu::host

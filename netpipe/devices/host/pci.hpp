@@ -35,4 +35,14 @@ std::vector<PciGpu> nvidia_gpus(const std::filesystem::path& sys = "/sys");
 // What cannot be read is left out.
 Facts pci_facts(std::string bus_id, const std::filesystem::path& sys = "/sys");
 
+// Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.
+// Of an unknown generation: NaN.
+Limit pcie_limit(unsigned generation, unsigned lanes);
+
+// The device's own link, as it is trained now, or the most that it can do; 0: not known.
+enum class LinkAt { now, best };
+LinkState pci_link(std::string bus_id, LinkAt, const std::filesystem::path& sys = "/sys");
+// The NUMA node that the device is nearest to; -1: unknown, or there is only one.
+int pci_numa_node(std::string bus_id, const std::filesystem::path& sys = "/sys");
+
 }  // namespace npgpu::host

@@ -72,18 +72,6 @@ CopyChannel::CopyChannel(const TransferCase& c, std::uint64_t max_bytes, Seconds
     timer_.emplace(*context_, queue_, c.timing == Timing::gated ? std::optional(gate_time_out) : std::nullopt);
 }
 
-// Only the first and the last commands leave events, because each event takes time: on an H100 a copy of 4 B in a queue
-// took 9 us with one and 3 us without.
-void CopyChannel::issue(std::uint64_t repeats, bool round_trip) {
-  const bool records = timer_ && timer_->records();
-  if (!records || repeats < 3) return repeat(*this, repeats, round_trip);
-  repeat(*this, 1, round_trip);
-  timer_->pause();
-  repeat(*this, repeats - 2, round_trip);
-  timer_->resume();
-  repeat(*this, 1, round_trip);
-}
-
 void CopyChannel::enqueue(const Area& to, const Area& from, std::uint64_t at, cl_event* event) const {
   const Library& l = library();
   const cl_bool blocking = case_.async ? CL_FALSE : CL_TRUE;

@@ -6,7 +6,9 @@
 #include <cctype>
 
 #include "netpipe/devices/host/pci.hpp"
+#include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
+#include "netpipe/devices/opencl/sysfs.hpp"
 
 namespace npgpu::opencl {
 
@@ -128,6 +130,14 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
     info.peers = twin->peers;
     if (const Fact* const l2 = find_fact(twin->facts, "l2_bytes"); l2 && type != "CPU")
       facts.emplace_back("l2_bytes", *l2);
+  } else if (!info.pci_bus_id.empty()) {
+    info.numa_node = host::pci_numa_node(info.pci_bus_id);
+    info.host_nodes = host::numa_nodes();
+    for (Facts& some : std::array{sysfs_facts(info.pci_bus_id), host::pci_facts(info.pci_bus_id)})
+      std::ranges::move(some, std::back_inserter(facts));
+    const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
+    if (generation > 0 && lanes > 0)
+      info.link = host::pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
   }
   add_text(facts, "vendor", text_of(device, CL_DEVICE_VENDOR));
   add_text(facts, "platform", text_of(platform, CL_PLATFORM_NAME));

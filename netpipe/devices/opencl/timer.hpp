@@ -60,8 +60,6 @@ class QueueTimer final : public DeviceTimer {
 
   // Whether commands are to leave their events now, and where the next one leaves its own.
   bool records() const { return records_; }
-  void pause() { records_ = false; }  // for commands between the first and the last
-  void resume() { records_ = true; }
   Event& next() {
     if (!first_) return first_;
     return last_;
