@@ -72,7 +72,11 @@ Layout layout_of(const std::string& id, DataType type) {
   const auto small = [&](const char* name) { return static_cast<std::uint32_t>(number(facts, name)); };
   Layout l;
   l.units = small("compute_units");
+  const bool is_cpu = text_fact(facts, "device_type") == "CPU";
   l.lanes = small("warp_size");
+  if (l.lanes == 0 && !is_cpu)
+    l.lanes = static_cast<std::uint32_t>(
+        value_of<std::size_t>(find_or_throw(id).device, CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE).value_or(0));
   if (l.lanes == 0)
     l.lanes = small(type == DataType::fp64   ? "vector_width_fp64"
                     : type == DataType::fp16 ? "vector_width_fp16"
@@ -81,7 +85,7 @@ Layout layout_of(const std::string& id, DataType type) {
   l.cache_bytes = last_cache_bytes(find_or_throw(id).info);
   l.memory_bytes = free_memory(id);
   l.clock_mhz = number_fact(facts, "max_clock_mhz");
-  if (text_fact(facts, "device_type") == "CPU") {
+  if (is_cpu) {
     l.max_threads_per_block = l.lanes;
     l.max_blocks_per_unit = 1;
     return l;
