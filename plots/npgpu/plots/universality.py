@@ -32,7 +32,7 @@ def text_of(estimate):
     """The value with its unit, short enough for a cell."""
     value, unit = loader.number(estimate["value"]), estimate["unit"]
     if unit == "bytes":
-        return figure.size_text(round(value / 1024) * 1024 if value < 1 << 20 else round(value / (1 << 20)) * (1 << 20))
+        return f"{figure.digits(value / (1 << 20))} MiB" if value >= 1 << 20 else f"{figure.digits(value / 1024)} KiB"
     return f"{figure.digits(value)} {SHORT.get(unit, unit)}".strip()
 
 
@@ -61,7 +61,7 @@ def draw(trace):
             axes.annotate(text_of(parameter["estimate"]), (x, y), ha="center", va="center", fontsize="small")
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    names = [textwrap.fill(name.replace("(R)", ""), 18) + f"\n{id}" + (" SIMULATED" if simulated and "SIMULATED" not in name else "")
+    names = [textwrap.fill(name.replace("(R)", ""), 18) + f"\n{id}" + ("\nSIMULATED" if simulated and "SIMULATED" not in name else "")
              for name, id, simulated in columns]
     axes.set_xticks(range(len(columns)), names, fontsize="small")
     axes.xaxis.tick_top()
