@@ -303,6 +303,25 @@ TEST_CASE("a figure that is required and not there failed to run") {
   CHECK(verdict_of(all) == CheckVerdict::failed_to_run);
 }
 
+TEST_CASE("what is usual of CUDA's calls is not held against those of another API") {
+  const auto with_small_copies = [](bool is_opencl) {
+    Made made = Made().at(55);
+    for (int visit = 0; visit < 3; ++visit) add_point(made.copies, 4, {8.0 + 0.01 * visit});
+    if (is_opencl) made.before.emplace_back("opencl_version", std::string("OpenCL 3.0"));
+    return made.trace();
+  };
+  CHECK(finding(with_small_copies(false), "h2d_time").health == Health::fail);
+  const HealthFinding seen = finding(with_small_copies(true), "h2d_time");
+  CHECK(seen.health == Health::skip);
+  CHECK(seen.value == doctest::Approx(8.01).epsilon(1e-3));
+  CHECK(seen.text.find("not judged: what is usual is known of CUDA's calls only") != std::string::npos);
+  CHECK(finding(with_small_copies(true), "h2d_rate").health == Health::pass);  // the link is the same
+  // A run of the same device is a reference all the same.
+  const HealthRules rules{
+      .reference = "good.h5", .figures = {{"h2d_time", 3, "us"}}, .expected = {}, .required = {"h2d_time"}};
+  CHECK(finding(with_small_copies(true), "h2d_time", rules).health == Health::fail);
+}
+
 TEST_CASE("a reference decides in place of the link") {
   const HealthRules rules{
       .reference = "good.h5", .figures = {{"h2d_rate", 55e9, "B/s"}}, .expected = {}, .required = {}};

@@ -194,8 +194,13 @@ Plan characterize_plan(const Options& options) {
     add_calls(plan, device, quick);
   }
   if (const auto words = options.maybe("with")) add_extras(plan, all, *words, any_gpu);
-  if (!any_gpu && !list)
+  if (!any_gpu && !list) {
     plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
+    for (const DeviceInfo& other : devices::list())
+      if (!other.simulated && other.id != "host" && !find_fact(other.facts, "same_as"))
+        plan.left_out.push_back(
+            fmt::format("{} ({}) is measured when it is named: --device {}", other.id, other.name, other.id));
+  }
   plan.left_out.emplace_back(
       quick ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, and graphs"
       : any_gpu

@@ -41,7 +41,10 @@ with folder() as where:
 
     # Nobody measures it unasked.
     plan = fake("", "characterize", "--dry-run")
-    check(plan.code == 0 and "opencl" not in plan.out + plan.err, plan.out)
+    asked = [line for line in (plan.out + plan.err).splitlines() if "opencl" in line]
+    no_gpu = "no GPU" in plan.out + plan.err
+    check(plan.code == 0 and len(asked) == no_gpu, plan.out + plan.err)
+    check(not no_gpu or "opencl:0 (Fake GPU) is measured when it is named: --device opencl:0" in asked[0], asked)
 
     # All that the module can do, and what it cannot.
     good = fake("", *copies, "--direction", "h2d,d2h,d2d", "--pattern", "stream,pingpong,duplex", "--timing", "event,gated",

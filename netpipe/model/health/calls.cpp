@@ -23,10 +23,6 @@ Evidence call_cost(const DeviceRecord& of, CallQuestion question) {
 }  // namespace
 
 void judge_calls(Findings& findings) {
-  if (!findings.of.has_cuda_calls()) {
-    findings.skip("launch_time", "launch of a kernel: what is usual is known of CUDA's calls only");
-    return;
-  }
   const Evidence row = call_cost(findings.of, CallQuestion::launch_in_a_row);
   const Evidence done = call_cost(findings.of, CallQuestion::launch);
   if (std::isnan(row.estimate.value)) findings.skip("launch_time", "launch of a kernel: not measured");
@@ -38,7 +34,8 @@ void judge_calls(Findings& findings) {
                      .allowed = Allowed::at_most,
                      .limit = most_launch_us,
                      .basis = "3.3 to 3.8 us on an H200's host * 1.6",
-                     .tolerance = 0.25});
+                     .tolerance = 0.25,
+                     .is_of_cuda_call = true});
   if (!std::isnan(done.estimate.value))
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
@@ -47,7 +44,8 @@ void judge_calls(Findings& findings) {
                      .allowed = Allowed::at_most,
                      .limit = most_launch_done_us,
                      .basis = "8.3 to 9.0 us on an H200's host * 1.6",
-                     .tolerance = 0.25});
+                     .tolerance = 0.25,
+                     .is_of_cuda_call = true});
 }
 
 }  // namespace npgpu::model

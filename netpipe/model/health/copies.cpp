@@ -81,7 +81,6 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   if (std::ranges::any_of(
           all, [](const TransferResult& c) { return c.axes.bytes >= middle_copy && c.axes.bytes < large_copy; }))
     rate(prefix + "_rate_1mib", middle_copy, large_copy, link_text + overhead);
-  if (!of.has_cuda_calls()) return;
   if (const auto copy =
           middle_copy_of(all, 1, small_copy + 1, [](const TransferResult& c) { return 1 / c.time_us.value; }))
     judge(findings, {.metric = prefix + "_time",
@@ -91,13 +90,14 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .allowed = Allowed::at_most,
                      .limit = microseconds(most_copy_overhead),
                      .basis = "1.7 to 2.6 us on an H200, with a margin",
-                     .tolerance = 0.3});
+                     .tolerance = 0.3,
+                     .is_of_cuda_call = true});
 }
 
 // A blocking copy of a few bytes: what the call itself costs.
 void judge_blocking(Findings& findings) {
   const TransferSeries* const series = copy_series(findings.of, {CopyQuestion::to_device_blocking});
-  if (!series || !findings.of.has_cuda_calls()) return;
+  if (!series) return;
   const std::vector<TransferResult> all = copies_of(*series);
   const auto copy = middle_copy_of(all, 1, 65, [](const TransferResult& c) { return 1 / c.time_us.value; });
   if (!copy) return;
@@ -108,7 +108,8 @@ void judge_blocking(Findings& findings) {
                    .allowed = Allowed::at_most,
                    .limit = most_small_copy_us,
                    .basis = "5.6 to 6.5 us on an H200's host * 1.6",
-                   .tolerance = 0.3});
+                   .tolerance = 0.3,
+                   .is_of_cuda_call = true});
 }
 
 void judge_pageable(Findings& findings, Direction direction, const char* name) {

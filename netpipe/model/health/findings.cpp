@@ -51,6 +51,8 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
                         more ? '-' : '+', 100 * tolerance)};
   }
+  if (figure.is_of_cuda_call && !findings.of.has_cuda_calls())
+    return {not_measured, "what is usual is known of CUDA's calls only"};
   if (figure.seen.estimate.value > most_share_of_a_true_limit * figure.possible)
     return {not_measured, fmt::format("{} is {:.0f} % of it, so it is not true: {}",
                                       figure_text(figure.seen.estimate.value, figure.unit),
@@ -90,7 +92,8 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
     if (figure.metric == metric && is_figure(figure.value)) return {&figure, "reference " + findings.rules.reference};
   const ModelReference* const model = findings.rules.by_model ? reference_of_model(findings.of.name) : nullptr;
   if (!model || findings.of.fact("mig_mode") > 0) return {};
-  const bool is_same_host = findings.of.simulated || text_fact(findings.of.host, "cpu_model") == model->host_cpu;
+  const bool is_same_host = findings.of.has_cuda_calls() &&
+                            (findings.of.simulated || text_fact(findings.of.host, "cpu_model") == model->host_cpu);
   for (const ReferenceFigure& figure : model->figures)
     if (figure.metric == metric && (is_same_host || !figure.depends_on_host))
       return {&figure, fmt::format("{} healthy {}s", model->cards, model->model)};
@@ -117,8 +120,9 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
     return finding;
   }
   if (ruling == Ruling::no_limit) {
-    HealthFinding& finding =
-        add(figure.is_needed ? Health::unjudged : Health::skip, fmt::format("{}: not judged: {}", shown, by.basis));
+    HealthFinding& finding = add(
+        figure.is_needed && (!figure.is_of_cuda_call || findings.of.has_cuda_calls()) ? Health::unjudged : Health::skip,
+        fmt::format("{}: not judged: {}", shown, by.basis));
     finding.basis.clear();
     return finding;
   }
