@@ -49,6 +49,12 @@ TEST_CASE("first-level caches as documented") {
   CHECK(cuda::unified_cache_bytes(130) == 0);
 }
 
+TEST_CASE("what a multiprocessor holds as documented") {
+  CHECK(nvidia::unit_of(90).blocks == 32);
+  CHECK(nvidia::unit_of(75).threads == 1024);
+  CHECK(nvidia::unit_of(130).blocks == 0);
+}
+
 TEST_CASE("records of blocks: the slowest unit, the units, the most blocks on one") {
   // Unit 7 has three blocks, from 1000 to 1300; its clock is its own, and far from unit 0's.
   const std::vector<cuda::BlockRecord> records{

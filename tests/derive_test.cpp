@@ -219,26 +219,63 @@ TEST_CASE("without cycles the latency comes from the clock, and says which") {
   CHECK(find(d, "FMA latency").note == "One-One: it ran at 500 of 1000 MHz");
 }
 
-TEST_CASE("a CPU: N_PPipe and L_Pipe have no answer there, U and Sigma do") {
-  ProbeSeries sweep = probe_sweep("host");
-  sweep.layout.lanes = 8;
+TEST_CASE("a CPU, itself or by OpenCL: N_PPipe and L_Pipe have no answer there, U and Sigma do") {
+  for (const std::string device : {"host", "opencl:0"}) {
+    CAPTURE(device);
+    ProbeSeries sweep = probe_sweep(device);
+    sweep.layout.lanes = 8;
+    sweep.layout.max_blocks_per_unit = 1;
+    const auto add = [&](const Shape& shape, double work) { add_point(sweep, shape, work, steady); };
+    add({.blocks = 1, .threads = 1, .ilp = 1}, 1);
+    add({.blocks = 1, .threads = 8, .ilp = 1}, 8);
+    add({.blocks = 1, .threads = 8, .ilp = 8}, 64);
+    add({.blocks = 4, .threads = 1, .ilp = 1}, 4);
+    add({.blocks = 4, .threads = 8, .ilp = 8}, 256);
+    const DeviceParameters d = derived(sweep);
+    CHECK(find(d, "SM").estimate.value == doctest::Approx(4));
+    CHECK(find(d, "SM").verdict == Agreement::agrees);
+    CHECK(find(d, "Sigma").estimate.value == doctest::Approx(64));
+    CHECK(find(d, "lanes").estimate.value == doctest::Approx(8));
+    CHECK(find(d, "lanes").verdict == Agreement::agrees);
+    CHECK(find(d, "L_Pipe").estimate.value == doctest::Approx(1));
+    CHECK(find(d, "L_Pipe").verdict == Agreement::no_reference);
+    CHECK(find(d, "N_PPipe").verdict == Agreement::no_reference);
+    CHECK(std::none_of(d.parameters.begin(), d.parameters.end(), [](const auto& p) { return p.name == "w*"; }));
+  }
+}
+
+TEST_CASE("a CPU by OpenCL has the host's levels") {
+  ProbeSeries sweep = probe_sweep("opencl:0");
+  sweep.question = {"latency", "opencl:0", Operation::chase, DataType::fp64, Form::dependent, Space::global};
   sweep.layout.max_blocks_per_unit = 1;
-  const auto add = [&](const Shape& shape, double work) { add_point(sweep, shape, work, steady); };
-  add({.blocks = 1, .threads = 1, .ilp = 1}, 1);
-  add({.blocks = 1, .threads = 8, .ilp = 1}, 8);
-  add({.blocks = 1, .threads = 8, .ilp = 8}, 64);
-  add({.blocks = 4, .threads = 1, .ilp = 1}, 4);
-  add({.blocks = 4, .threads = 8, .ilp = 8}, 256);
-  const DeviceParameters d = derived(sweep);
-  CHECK(find(d, "SM").estimate.value == doctest::Approx(4));
-  CHECK(find(d, "SM").verdict == Agreement::agrees);
-  CHECK(find(d, "Sigma").estimate.value == doctest::Approx(64));
-  CHECK(find(d, "lanes").estimate.value == doctest::Approx(8));
-  CHECK(find(d, "lanes").verdict == Agreement::agrees);
-  CHECK(find(d, "L_Pipe").estimate.value == doctest::Approx(1));
-  CHECK(find(d, "L_Pipe").verdict == Agreement::no_reference);
-  CHECK(find(d, "N_PPipe").verdict == Agreement::no_reference);
-  CHECK(std::none_of(d.parameters.begin(), d.parameters.end(), [](const auto& p) { return p.name == "w*"; }));
+  for (std::uint64_t bytes = 4 * KiB; bytes <= MiB; bytes *= 2)
+    add_point(sweep, {.access_bytes = 8, .bytes = bytes}, bytes <= 32 * KiB ? 2000 : 500, steady);
+  Trace trace;
+  trace.of<Probes>().push_back(sweep);
+  trace.provenance = {{"gpu0", {{"id", std::string("opencl:0")}, {"same_as", std::string("host")}}},
+                      {"host", {{"l1d_bytes", std::int64_t{48 * KiB}}, {"l3_bytes", std::int64_t{64 * KiB}}}}};
+  DeviceParameters d = derive(trace).at(0);
+  CHECK(find(d, "L1 size").reference == 48 * KiB);
+  CHECK(find(d, "L1 size").reference_source.starts_with("the core's first level"));
+  trace.provenance[0].second.pop_back();  // of another machine, as far as it says
+  d = derive(trace).at(0);
+  CHECK(find(d, "L1 size").verdict == Agreement::no_reference);
+}
+
+TEST_CASE("a unit's rate is told by time where nobody counts cycles, and says so") {
+  ProbeSeries sweep = probe_sweep("opencl:0");
+  sweep.question = {"onchip", "opencl:0", Operation::read, DataType::fp32, Form::streaming, Space::shared};
+  add_point(sweep, {.blocks = 4, .threads = 32, .ilp = 8, .access_bytes = 4, .bytes = 16 * KiB}, 4 * 128 * 2000,
+            steady);
+  const Parameter by_time = find(derived(sweep), "shared bandwidth");
+  CHECK(by_time.estimate.value == doctest::Approx(128));  // 2 us at 1000 MHz
+  CHECK(by_time.note == "no cycles were recorded: its time at the highest clock");
+  sweep.visits.front().telemetry.sm_clock_mhz = 500;
+  const Parameter slower = find(derived(sweep), "shared bandwidth");
+  CHECK(slower.estimate.value == doctest::Approx(256));
+  CHECK(slower.note.starts_with("no cycles were recorded: its time at the clock of the run"));
+  give_cycles(sweep, 1000);
+  CHECK(find(derived(sweep), "shared bandwidth").note.find("no cycles") == std::string::npos);
 }
 
 TEST_CASE("each device by itself, in order; other types by name; what is missing is said") {

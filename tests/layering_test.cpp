@@ -75,7 +75,8 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"modules", {"engine", "ranks", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"simulate", {"engine"}},
       {"jobs", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
-      {"probes", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
+      {"probes",
+       {"engine", "simulate", "devices", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"descriptions", {}},  // which the model links
       {"trace", {"engine", "process", "files"}},
       {"model", {"engine", "simulate"}},

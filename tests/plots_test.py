@@ -17,7 +17,7 @@ from npgpu.plots import command, figure, loader, matrix, rate  # noqa: E402
 
 ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
-       "numa")
+       "numa", "universality")
 
 
 def estimate(value, low=None, high=None):
@@ -260,6 +260,24 @@ def numa_nodes(where, made):
     check(ended.returncode == 2 and "no matrix" in ended.stderr, f"numa: {ended.stderr}")
 
 
+def universality(where, made):
+    """A column for each device of several traces, in colours by verdict."""
+    paths = [os.path.join(where, f"{name}.h5") for name in ("gts250", "gtx470")]
+    for path in paths:
+        device = os.path.basename(path)[:-3]
+        subprocess.run([PROGRAM, "probe", "compute", "--device", f"sim:{device}", "--rounds", "1", "--wait-quiet", "0", "--quiet",
+                        "--output", path], capture_output=True, check=True)
+    png = os.path.join(where, "universality.png")
+    drawn = script("universality", *paths, "-o", png)
+    check(drawn.returncode == 0 and not drawn.stderr, f"universality: {drawn.stderr}")
+    if drawn.returncode == 0:
+        one, _ = ink(png)
+        drawn = script("universality", paths[0], "-o", png)
+        check(drawn.returncode == 0 and ink(png)[0] > 0.2 and one > 0.2, f"universality: {drawn.stderr}, ink {one} {ink(png)}")
+    ended = script("universality", os.path.join(where, "numa.h5"), "-o", png)
+    check(ended.returncode == 2 and "Traceback" not in ended.stderr and ended.stderr, f"universality: {ended.stderr}")
+
+
 def every_figure_helps():
     """And the figures are those that the package lists, which say what they are there, too."""
     check(set(command.FIGURES) == set(ALL), f"figures: {command.FIGURES}")
@@ -370,6 +388,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     pictures(folder, trace)
     a_matrix(folder, trace)
     numa_nodes(folder, trace)
+    universality(folder, trace)
     every_figure_helps()
     all_that_a_trace_holds(folder, trace)
     as_functions(trace)

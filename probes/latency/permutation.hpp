@@ -26,6 +26,7 @@ class Permutation {
     return place;
   }
   std::uint64_t NPGPU_EVERYWHERE count() const { return count_; }
+  unsigned half_bits() const { return half_bits_; }  // of a place, of which each round changes one half
 
  private:
   NPGPU_EVERYWHERE std::uint64_t shuffled(std::uint64_t place) const {

@@ -15,6 +15,7 @@
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/nvidia.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::cuda {
@@ -53,19 +54,7 @@ class BlockRecords {
   std::uint32_t blocks_ = 0, launch_ = 0;
 };
 
-// Of the first level, which data and shared memory divide between them, as the CUDA C++ Programming Guide gives it for
-// each capability (90 for 9.0); the driver gives only shared memory's part. 0 where the table here does not have it.
-std::uint64_t unified_cache_bytes(int capability);
-
-// From the same guide's table "Throughput of Native Arithmetic Instructions", a packed pair of fp16 counted as two
-// elements; two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
-Limit arithmetic_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
-
-// NVIDIA H800 and H20 give about 1 TFLOP/s of fp64 (their data sheets), whatever their multiprocessors are.
-bool has_reduced_fp64(std::string_view name);
-
-// The same of tensor cores and dense matrices, by NVIDIA's papers on the architectures.
-Limit tensor_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+using nvidia::arithmetic_limit, nvidia::has_reduced_fp64, nvidia::tensor_limit, nvidia::unified_cache_bytes;
 
 int capability_of(int ordinal);  // 90 for 9.0
 

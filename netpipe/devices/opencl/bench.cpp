@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "netpipe/devices/nvidia.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "npgpu/clock.hpp"
 
@@ -59,22 +60,46 @@ ProbeSample Bench::time(std::uint64_t launches, const Kernel& kernel, const Rang
   return sample;
 }
 
+int nvidia_capability(const std::string& id) {
+  const cl_device_id device = find_or_throw(id).device;
+  const auto major = value_of<cl_uint>(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+  const auto minor = value_of<cl_uint>(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+  return major && minor ? static_cast<int>(*major * 10 + *minor) : 0;
+}
+
 Layout layout_of(const std::string& id, DataType type) {
   const Facts& facts = find_or_throw(id).info.facts;
   const auto small = [&](const char* name) { return static_cast<std::uint32_t>(number(facts, name)); };
   Layout l;
   l.units = small("compute_units");
+  const bool is_cpu = text_fact(facts, "device_type") == "CPU";
   l.lanes = small("warp_size");
+  if (l.lanes == 0 && !is_cpu)
+    l.lanes = static_cast<std::uint32_t>(
+        value_of<std::size_t>(find_or_throw(id).device, CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE).value_or(0));
   if (l.lanes == 0)
     l.lanes = small(type == DataType::fp64   ? "vector_width_fp64"
                     : type == DataType::fp16 ? "vector_width_fp16"
                     : type == DataType::fp32 ? "vector_width_fp32"
                                              : "vector_width_int32");
-  l.max_threads_per_block = small("max_work_group_size");
   l.cache_bytes = last_cache_bytes(find_or_throw(id).info);
   l.memory_bytes = free_memory(id);
   l.clock_mhz = number_fact(facts, "max_clock_mhz");
+  if (is_cpu) {
+    l.max_threads_per_block = l.lanes;
+    l.max_blocks_per_unit = 1;
+    return l;
+  }
+  l.max_threads_per_block = small("max_work_group_size");
   l.shared_bytes_per_block = small("local_memory_bytes");
+  if (const int capability = nvidia_capability(id)) {
+    const nvidia::Unit unit = nvidia::unit_of(capability);
+    l.max_blocks_per_unit = unit.blocks;
+    l.max_threads_per_unit = unit.threads;
+    l.near_cache_bytes = nvidia::unified_cache_bytes(capability);
+    // The driver's own answer is that of the multiprocessors' first level together: CUDA tells L2's.
+    l.cache_bytes = static_cast<std::uint64_t>(number(facts, "l2_bytes"));
+  }
   return l;
 }
 

@@ -34,7 +34,10 @@ std::uint64_t area_bytes(const TransferCase& c, std::uint64_t max_bytes) {
   const std::uint64_t largest = stride_bytes(c, max_bytes);
   if (c.cache == Cache::warm) return largest;
   const DeviceInfo& info = find_or_throw(device_of(c)).info;
-  const std::uint64_t wanted = 4 * std::max(last_cache_bytes(info), host::last_level_cache_bytes());
+  // Within the device the host's cache has no part; and its areas are filled over the link before each size.
+  const std::uint64_t own = last_cache_bytes(info);
+  const bool is_within = c.direction == Direction::d2d && own;
+  const std::uint64_t wanted = 4 * (is_within ? own : std::max(own, host::last_level_cache_bytes()));
   return std::max(largest, std::min({wanted, host::free_host_memory() / 8, info.memory_bytes / 8}));
 }
 

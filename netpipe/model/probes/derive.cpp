@@ -17,16 +17,27 @@ namespace {
 
 constexpr double repeatable = 0.03;  // a larger change between two measurements of a case is no noise
 
+// Also of the device of another family that it is too (`same_as`): a CPU by OpenCL is the host.
 model::OwnFacts own_facts(const Provenance& provenance, const std::string& device) {
+  const auto is_of = [](const auto& group, const std::string& id) {
+    const Fact* const its = find_fact(group.second, "id");
+    return (its && *its == Fact(id)) || (group.first == "host" && id == "host");
+  };
+  std::string twin;
+  for (const auto& group : provenance)
+    if (is_of(group, device)) twin = text_fact(group.second, "same_as");
   model::OwnFacts own;
-  for (const auto& [group, facts] : provenance) {
-    const Fact* const id = find_fact(facts, "id");
-    if (!(id && *id == Fact(device)) && !(group == "host" && device == "host")) continue;
-    own.fma_latency_cycles = number_fact(facts, "fma_latency_cycles");
-    own.l1d_bytes = number_fact(facts, "l1d_bytes");
-    own.l2_bytes = number_fact(facts, "l2_bytes");
-    own.l3_bytes = number_fact(facts, "l3_bytes");
-    own.in_virtual_machine = number_fact(facts, "in_virtual_machine") > 0;
+  const auto take = [](double& into, double value) {
+    if (!std::isnan(value)) into = value;
+  };
+  for (const auto& group : provenance) {
+    if (!is_of(group, device) && (twin.empty() || !is_of(group, twin))) continue;
+    const Facts& facts = group.second;
+    take(own.fma_latency_cycles, number_fact(facts, "fma_latency_cycles"));
+    take(own.l1d_bytes, number_fact(facts, "l1d_bytes"));
+    take(own.l2_bytes, number_fact(facts, "l2_bytes"));
+    take(own.l3_bytes, number_fact(facts, "l3_bytes"));
+    own.in_virtual_machine = own.in_virtual_machine || number_fact(facts, "in_virtual_machine") > 0;
   }
   return own;
 }

@@ -32,7 +32,7 @@ class Compute {
  public:
   Compute(const ProbeSeries& series, const OwnFacts& own, DeviceParameters& into)
       : series_(series), own_(own), into_(into), rates_(rates_of(series)), corners_(corners_of(series)) {
-    if (!is_host(series) && (series.question.type == DataType::fp16 || series.question.type == DataType::bf16))
+    if (!has_cores(series) && (series.question.type == DataType::fp16 || series.question.type == DataType::bf16))
       elements_ = 2;
     if (series.question.type == DataType::fp32) return;
     suffix_ = ' ' + std::string(name(series.question.type));
@@ -113,7 +113,7 @@ class Compute {
       if (by_cycles) rename(p.name);
       if (p.name.starts_with("SM"))
         hold_against(p, l.units, l.units ? "units " + reported_ : "units are " + not_reported_, for_units);
-      else if (is_host(series_))
+      else if (has_cores(series_))
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
       else if (at_brim)
@@ -161,7 +161,7 @@ class Compute {
   void add_lanes(const Estimate& both) {
     const Layout& l = series_.layout;
     // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
-    if (is_host(series_) && series_.question.type == DataType::int32)
+    if (has_cores(series_) && series_.question.type == DataType::int32)
       return miss("lanes" + suffix_ + ", ports",
                   "a core multiplies single integers elsewhere than registers full of them, and takes another time, so "
                   "the two chains do not tell");
@@ -222,7 +222,7 @@ class Compute {
 
   void find_knee() {
     const std::uint32_t units = series_.layout.units;
-    if (units == 0 || is_host(series_)) return;
+    if (units == 0 || has_cores(series_)) return;
     std::vector<std::pair<double, Estimate>> points;
     for (const ProbeResult& r : rates_) {
       if (r.axes.threads != 1 || r.axes.ilp != 1 || r.axes.blocks % units != 0) continue;
@@ -237,7 +237,7 @@ class Compute {
   }
 
   void add_knee(double sigma_warps) {
-    if (is_host(series_)) return;
+    if (has_cores(series_)) return;
     if (!knee_) return miss("w*", "needs compute with one-thread blocks, 1 to many on every unit, ilp 1");
     if (!knee_->reached)
       return miss("w*",

@@ -25,8 +25,20 @@ bool is_asked(const ProbeSeries& series, const UnitRate& rate) {
   return (!rate.space || rate.space == series.question.space) && (rate.most_of_cache == 0 || series.layout.cache_bytes);
 }
 
+// Where nobody recorded cycles, as OpenCL cannot: those that go by in its time at the clock of the run, or at the
+// highest. True if so.
+bool take_cycles_by_time(const ProbeSeries& series, std::vector<ProbeResult>& rates) {
+  if (std::ranges::any_of(series.samples, [](const ProbeSample& s) { return s.cycles > 0; })) return false;
+  for (ProbeResult& r : rates) {
+    const double mhz = r.clock_mhz > 0 ? r.clock_mhz : series.layout.clock_mhz;
+    r.cycle_rate = quotient({r.rate}, {exactly(mhz * 1e6)}, r.rate.unit, r.rate.method);
+  }
+  return true;
+}
+
 Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
-  const auto rates = rates_of(series);
+  auto rates = rates_of(series);
+  const bool by_time = take_cycles_by_time(series, rates);
   const auto cache = static_cast<double>(series.layout.cache_bytes);
   const ProbeResult* best = nullptr;
   for (const ProbeResult& r : rates) {
@@ -40,6 +52,9 @@ Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
       parameter(fmt::format(fmt::runtime(wanted.name), name(series.question.type), name(series.question.operation)), {},
                 wanted.meaning);
   if (!best || series.layout.units == 0) return p;
+  if (by_time)
+    add_note(p.note, std::string("no cycles were recorded: its time at ") +
+                         (best->clock_mhz > 0 ? "the clock of the run" : "the highest clock"));
   if (wanted.step) {
     p.estimate = quotient({exactly(wanted.step(series.question, best->axes))}, {best->cycle_rate}, "cycles",
                           "cycles / steps: " + text_of(best->axes));

@@ -43,7 +43,7 @@ std::vector<Own> own_levels(const ProbeSeries& series, const OwnFacts& facts) {
   if (series.question.space == Space::constant) return {};  // no interface reports the caches of constants
   const Layout& l = series.layout;
   std::vector<Own> own;
-  if (series.question.space == Space::host) {
+  if (has_cores(series)) {
     const auto add = [&](double bytes, const char* source) {
       if (bytes > 0) own.push_back({bytes, source});
     };

@@ -100,6 +100,8 @@ bool two_groups(std::span<const double> values) { return upper_group(values).has
 
 bool is_host(const ProbeSeries& series) { return series.question.device.rfind("host", 0) == 0; }
 
+bool has_cores(const ProbeSeries& series) { return is_host(series) || series.layout.max_blocks_per_unit == 1; }
+
 namespace {
 
 ProbeResult summarized(const ProbeSeries& series, const ProbePoint& point, bool has_cycles) {

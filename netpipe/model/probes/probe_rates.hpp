@@ -20,6 +20,8 @@ std::vector<ProbeResult> rates_of(const ProbeSeries&);
 
 // A host's cycles are those that a thread itself ran: over its time they are below the clock where others had the core.
 bool is_host(const ProbeSeries&);
+// Whether its units are cores, which run one block at a time: the host, or a CPU by OpenCL.
+bool has_cores(const ProbeSeries&);
 
 // Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and more
 // than 2 % of the median. Of eight values of a group the farthest out does not count. Needs 8 values.

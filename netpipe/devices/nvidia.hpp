@@ -1,0 +1,31 @@
+// What NVIDIA's documents say of a GPU by its compute capability (90 for 9.0), whichever API reaches it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu::nvidia {
+
+// What a multiprocessor holds at once, by the CUDA C++ Programming Guide. 0 where the table here does not have it.
+struct Unit {
+  std::uint32_t blocks = 0, threads = 0;
+};
+Unit unit_of(int capability);
+
+// Of the first level, which data and shared memory divide between them, as the CUDA C++ Programming Guide gives it for
+// each capability (90 for 9.0); the driver gives only shared memory's part. 0 where the table here does not have it.
+std::uint64_t unified_cache_bytes(int capability);
+
+// From the same guide's table "Throughput of Native Arithmetic Instructions", a packed pair of fp16 counted as two
+// elements; two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
+Limit arithmetic_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+
+// NVIDIA H800 and H20 give about 1 TFLOP/s of fp64 (their data sheets), whatever their multiprocessors are.
+bool has_reduced_fp64(std::string_view name);
+
+// The same of tensor cores and dense matrices, by NVIDIA's papers on the architectures.
+Limit tensor_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+
+}  // namespace npgpu::nvidia

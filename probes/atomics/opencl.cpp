@@ -1,0 +1,146 @@
+// Atomic additions of 1 to words of an OpenCL device's global or local memory: all work-items at one word (stride 0),
+// or each at its own. As on CUDA (probes/atomics/cuda.cu): add leaves the old value unused, fetch uses it.
+#include "probes/opencl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "probes/cycle_sum.hpp"
+#include "probes/patterns.hpp"
+
+namespace npgpu::opencl {
+
+namespace {
+
+// LOCAL and FETCH are 0 or 1. The addend is an argument, so that no compiler counts the adders instead.
+constexpr const char* additions_source = R"cl(
+#if LOCAL
+#define AT (own + place)
+#else
+#define AT (words + place)
+#endif
+#if FETCH
+#define ADD sum += atomic_add(AT, addend);
+#else
+#define ADD atomic_add(AT, addend);
+#endif
+
+__kernel void add_words(volatile __global uint* words, uint own_words, uint stride, uint addend, uint steps,
+                        volatile __local uint* own, __global uint* results) {
+#if LOCAL
+  for (uint i = get_local_id(0); i < own_words; i += get_local_size(0)) own[i] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const ulong place = get_local_id(0) * (ulong)stride;
+#else
+  const ulong place = get_global_id(0) * (ulong)stride;
+#endif
+  uint sum = 0;
+  for (uint step = 0; step < steps; ++step) { ADD ADD ADD ADD ADD ADD ADD ADD }
+  results[get_global_id(0)] = sum;
+#if LOCAL
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = get_local_id(0); i < own_words; i += get_local_size(0))
+    words[get_group_id(0) * (ulong)own_words + i] = own[i];
+#endif
+}
+)cl";
+constexpr unsigned ilp = patterns::ilp_of_words;
+static_assert(ilp == 8);
+
+class OpenclAtomicsRunner final : public OpenclSumsRunner {
+ public:
+  using OpenclSumsRunner::OpenclSumsRunner;
+  double work() const override { return static_cast<double>(threads()) * ilp; }
+
+ private:
+  bool local() const { return question().space == Space::shared; }
+  bool fetches() const { return question().operation == Operation::fetch; }
+  std::uint32_t blocks_of_words() const { return local() ? shape().blocks : 1; }
+  std::uint64_t adders() const { return local() ? shape().threads : threads(); }  // to the same words
+  std::uint64_t own_words() const { return patterns::atomic_words(shape(), question().space); }
+  void set_up() override {
+    kernel_.emplace(
+        kernel(additions_source, fmt::format("-DLOCAL={:d} -DFETCH={:d}", local(), fetches()), "add_words"));
+    make_room(words_, blocks_of_words() * own_words() * sizeof(std::uint32_t));
+    make_ready();
+  }
+  ProbeSample timed(std::uint32_t steps) override {
+    bench().fill(words_, 0);
+    kernel_->set(words_, static_cast<cl_uint>(own_words()), cl_uint{shape().stride}, cl_uint{1}, cl_uint{steps},
+                 Local{local() ? own_words() * sizeof(std::uint32_t) : sizeof(std::uint32_t)}, results());
+    steps_ = steps;
+    return time([&] { enqueue(*kernel_, {.groups = shape().blocks, .items = shape().threads}); });
+  }
+  // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
+  std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {
+    return fetches() ? static_cast<std::uint32_t>(sum_below(steps * ilp)) : 0;
+  }
+  std::optional<std::string> wrong_result() override {
+    const bool common = shape().stride == 0;
+    const auto words = read<std::uint32_t>(words_, blocks_of_words() * own_words());
+    const std::uint64_t times = std::uint64_t{steps_} * ilp * (common ? adders() : 1);
+    for (std::uint64_t i = 0; i < words.size(); ++i) {
+      const bool used = common || i % own_words() % shape().stride == 0;
+      if (words[i] != (used ? static_cast<std::uint32_t>(times) : 0))
+        return fmt::format("word {} is {} after {} additions of 1", i, words[i], times);
+    }
+    if (!common || !fetches()) return OpenclSumsRunner::wrong_result();
+    const auto sums = read<std::uint32_t>(results(), threads());
+    for (std::uint64_t first = 0; first < threads(); first += adders()) {
+      std::uint32_t all = 0;
+      for (std::uint64_t i = first; i < first + adders(); ++i) all += sums[i];
+      if (all != static_cast<std::uint32_t>(sum_below(times)))
+        return fmt::format("the old values of threads {} to {} are not 0 to {}, each once", first, first + adders() - 1,
+                           times - 1);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Kernel> kernel_;
+  Buffer words_;
+  std::uint32_t steps_ = 0;  // of the last run
+};
+
+class OpenclAtomicsProbe final : public OpenclProbe {
+ public:
+  std::string_view name() const override { return "atomics"; }
+  std::string_view summary() const override {
+    return "atomic additions to one word or many, in an OpenCL device's global and local memory";
+  }
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (auto why = refuses_grid(c.device, shape)) return why;
+    return patterns::refuses_atomics(c, shape);
+  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override {
+    if (refuses_case(c)) return {};
+    return patterns::atomics_shapes(layout_for_shapes(c.device, c.type), c.space);
+  }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
+    std::uint64_t most = 0;
+    for (const ProbeStep& step : steps)
+      most = std::max(most, patterns::atomic_words(step.axes, step.question.space) *
+                                (step.question.space == Space::shared ? step.axes.blocks : 1));
+    return {0, most * sizeof(std::uint32_t)};
+  }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<OpenclAtomicsRunner>(*this, steps);
+  }
+
+ private:
+  std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    if (opencl::is_cpu(c.device))
+      return "a CPU's core does additions one after the other: work-items are no lanes there";
+    const auto all = questions(c.device);
+    if (std::ranges::find(all, c) == all.end())
+      return "probe atomics has the operations add and fetch on int32 words in shared and global memory";
+    return c.space == Space::shared ? why_no_local_memory(c.device) : std::nullopt;
+  }
+  Limit limit(const ProbeCase&) const override { return {not_measured, "unknown: OpenCL gives no rate of atomics"}; }
+};
+
+}  // namespace
+}  // namespace npgpu::opencl
+
+NPGPU_REGISTERED(Probe, npgpu::opencl::OpenclAtomicsProbe)
