@@ -66,7 +66,7 @@ TEST_CASE("families of devices: each kind once, with devices whose names begin w
       CHECK(devices::find(device.id).name == device.name);
     }
   }
-  CHECK(kinds == std::set<std::string_view>{"cuda", "host", "sim"});
+  CHECK(kinds == std::set<std::string_view>{"cuda", "host", "opencl", "sim"});
   CHECK(devices::list().size() >= 2);
 }
 

@@ -61,9 +61,11 @@ with folder() as where:
     host = run("energy", "--device", "host", "--work", "idle,fma", "--rounds", "1", "--output", at("host.h5"), "--quiet")
     check(host.code == 0 or (host.code == 77 and "cannot be read" in host.err), f"host: {host.code} {host.err}")
 
-    # compare says what it leaves out.
+    # compare holds what each work takes against another run's; a trace takes as much as itself.
     said = run("compare", at("all.h5"), at("all.h5"))
-    check(said.code == 2 and "series of energy" in said.err, said.err)
+    check(said.code == 0 and "Energies were compared, and nothing that takes time.\n" in said.out, said.out + said.err)
+    same = json.loads(run("compare", at("all.h5"), at("all.h5"), "--json").out)["energies"]
+    check(len(same) > 5 and all(e["change"] == 0 and e["verdict"] in ("same", "cannot-tell") for e in same), same)
 
     # Tables, the real trace, the picture.
     import npgpu

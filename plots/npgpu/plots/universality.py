@@ -24,7 +24,8 @@ def devices_of(traces):
         for device in json.loads(program.run("derive", trace, "--json"))["devices"]:
             column = columns.setdefault((device["device_name"], device["device"], device["simulated"]), {})
             for parameter in device["parameters"]:
-                column.setdefault(parameter["name"], parameter)
+                if loader.usable(parameter["estimate"]):
+                    column.setdefault(parameter["name"], parameter)
     return columns
 
 
@@ -54,7 +55,7 @@ def draw(trace):
     for x, found in enumerate(columns.values()):
         for y, row in enumerate(rows):
             parameter = found.get(row)
-            if parameter is None or not loader.usable(parameter["estimate"]):
+            if parameter is None:
                 continue
             axes.add_patch(figure.plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=FILL.get(parameter["verdict"], "#E9E9E9"),
                                                 linewidth=0))
