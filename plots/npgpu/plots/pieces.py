@@ -54,7 +54,7 @@ def draw(trace, case=None, direction=None):
                 continue
             sizes += list(size)
             color, dashes, marker = style[way]
-            axes.plot(size, time, color=color, linestyle=dashes, linewidth=1, label=way)
+            axes.plot(size, time, color=color, linestyle=dashes, linewidth=1)
             for shown, fill in ((first_of > 0, color), (first_of == 0, "none")):
                 axes.plot(size[shown], time[shown], color=color, linestyle="none", marker=marker, markersize=4, markerfacecolor=fill)
             known_bounds = np.isfinite(low) & np.isfinite(high)
@@ -67,8 +67,9 @@ def draw(trace, case=None, direction=None):
             axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda n, _: figure.size_text(round(n))))
             ticks = sorted(set(sizes))
             axes.xaxis.set_major_locator(figure.FixedLocator(ticks[::-(-len(ticks) // MOST_TICKS)]))
-    handles, labels = all_axes[0].get_legend_handles_labels()
+    handles = [figure.plt.Line2D([], [], color=color, linestyle=dashes, linewidth=1, marker=marker, markersize=4)
+               for color, dashes, marker in map(style.get, ways)]
     simulated = "SIMULATED " if table["simulated"] else ""
     figure.headline(picture, f"{simulated}{table['title']}", "filled: cannot be told from the fastest way")
-    picture.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=len(labels))
+    picture.legend(handles, ways, loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=len(ways))
     return picture
