@@ -146,6 +146,13 @@ TEST_CASE("the screen and the JSON say more and less, in pJ and W") {
   CHECK(text.str().find("+10 %") != std::string::npos);
   CHECK(text.str().find("  more\n") != std::string::npos);
   CHECK(text.str().find("not compared") == std::string::npos);
+  CHECK(text.str().find("only in") == std::string::npos);
+  Trace none = b;
+  none.of<Energies>().resize(1);
+  ComparisonReport less{{{"a.h5"}, {&a}}, {{"b.h5"}, {&none}}, compared(a, none), false};
+  std::ostringstream little;
+  compare_text(little, less, {}, {});
+  CHECK(little.str().find("10 works only in A") != std::string::npos);
   compare_json(json, of);
   const auto all = nlohmann::json::parse(json.str())["energies"];
   REQUIRE(all.size() == of.found.energies.size());

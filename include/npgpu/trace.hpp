@@ -58,8 +58,10 @@ struct Trace {
   Provenance provenance;
   Kinds::Tuple<AllSeries> series;
 
-  template <class K> std::vector<Series<K>>& of() { return std::get<AllSeries<K>>(series); }
-  template <class K> const std::vector<Series<K>>& of() const { return std::get<AllSeries<K>>(series); }
+  template <class K> std::vector<Series<K>>& of() & { return std::get<AllSeries<K>>(series); }
+  template <class K> const std::vector<Series<K>>& of() const& { return std::get<AllSeries<K>>(series); }
+  // Of a trace that nobody keeps, the series themselves: for (const auto& one : read_trace(path).of<Calls>()) is safe.
+  template <class K> std::vector<Series<K>> of() && { return std::get<AllSeries<K>>(std::move(series)); }
 };
 
 // For programs that use HDF5 through this header only: HDF5 does not clean up at exit, because that crashes after a

@@ -183,15 +183,23 @@ void energies(Document& doc, const Comparison& found) {
   Table table(
       {left("work"), left("device"), decimal("A"), decimal("B"), right("change"), right("95 %", 1), left("verdict")});
   std::set<std::string> notes;
+  bool is_any = false;
   for (const EnergyChange& e : found.energies) {
+    if (e.verdict == Verdict::only_a || e.verdict == Verdict::only_b) continue;
+    is_any = true;
     table.row({work_text(e.question), e.question.device, digits_text(in_energy_unit(e, e.a)),
                digits_text(in_energy_unit(e, e.b)), percent(e.change), interval(e), energy_word(e.verdict)},
               e.verdict == Verdict::broken ? Health::fail : Health::pass);
     if (!e.note.empty()) notes.insert(work_text(e.question) + ": " + e.note);
   }
-  add_table(doc, std::move(table));
-  doc.note(fmt::format("changes above {} matter; none of them makes B slower",
-                       tolerance_percent(found.energies.front().tolerance)));
+  if (is_any) {
+    add_table(doc, std::move(table));
+    doc.note(fmt::format("changes above {} matter; none of them makes B slower",
+                         tolerance_percent(found.energies.front().tolerance)));
+  }
+  for (const Verdict one : {Verdict::only_a, Verdict::only_b})
+    if (const auto n = std::ranges::count(found.energies, one, &EnergyChange::verdict))
+      doc.note(fmt::format("{} {}", counted(static_cast<std::size_t>(n), "work"), word_of(one)));
   for (const std::string& note : notes) doc.note(note);
 }
 
