@@ -71,12 +71,19 @@ cl_ulong now() {
   return static_cast<cl_ulong>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 
+// Kept to the end, as a command that waits may still complete one that was released. REQUIRES: the mutex is held.
+cl_event new_event() {
+  static std::vector<std::unique_ptr<_cl_event>> all;
+  all.push_back(std::make_unique<_cl_event>());
+  return all.back().get();
+}
+
 // A command: at once, or behind the gate of its queue.
 cl_int enqueue(cl_command_queue queue, cl_event* event, std::function<void()> what, bool blocking = false) {
   std::unique_lock lock(mutex);
   ++commands;
   if (is_lost()) return CL_OUT_OF_RESOURCES;
-  const cl_event mine = event ? new _cl_event : nullptr;
+  const cl_event mine = event ? new_event() : nullptr;
   if (event) *event = mine;
   const auto run = [what = std::move(what), mine] {
     const cl_ulong begin = now();
@@ -282,8 +289,9 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, std::size
 // A user's event may be released while queues wait for it, and others while their command has not run: all stay.
 cl_int clReleaseEvent(cl_event) { return CL_SUCCESS; }
 cl_event clCreateUserEvent(cl_context, cl_int* result) {
+  const std::lock_guard lock(mutex);
   *result = CL_SUCCESS;
-  return new _cl_event;
+  return new_event();
 }
 cl_int clSetUserEventStatus(cl_event event, cl_int) {
   const std::lock_guard lock(mutex);
