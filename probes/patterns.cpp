@@ -163,6 +163,14 @@ std::uint64_t atomic_words(const Shape& s, Space space) {
   return std::max<std::uint64_t>(adders * s.stride, 1);
 }
 
+std::uint64_t atomic_bytes(std::span<const ProbeStep> steps) {
+  std::uint64_t most = 0;
+  for (const ProbeStep& step : steps)
+    most = std::max(most, atomic_words(step.axes, step.question.space) *
+                              (step.question.space == Space::shared ? step.axes.blocks : 1));
+  return most * word_bytes;
+}
+
 std::optional<std::string> refuses_atomics(const ProbeCase& c, const Shape& s) {
   if (s.access_bytes != word_bytes || s.ilp != ilp_of_words || s.bytes != 0)
     return "this probe adds to words of 4 bytes, 8 times a thread in a step, and its set follows from the stride";

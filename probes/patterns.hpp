@@ -2,6 +2,8 @@
 // and simulated devices share them.
 #pragma once
 
+#include <span>
+
 #include "npgpu/probe.hpp"
 
 namespace npgpu {
@@ -45,6 +47,8 @@ std::vector<ProbeCase> atomics_cases(const std::string& device);
 std::vector<Shape> atomics_shapes(const Layout&, Space);
 // Words of a block in shared memory, of the grid in global memory.
 std::uint64_t atomic_words(const Shape&, Space);
+// Of the words of all blocks, the most that a step needs.
+std::uint64_t atomic_bytes(std::span<const ProbeStep>);
 std::optional<std::string> refuses_atomics(const ProbeCase&, const Shape&);
 
 // divergence: a branch of `ways` ways; `stride` neighbouring threads take the same.

@@ -142,7 +142,6 @@ struct KeyFigure : Change {
 // runs that were as warm. No such change makes an outcome slower.
 struct EnergyChange : Change {
   EnergyCase question{};  // devices as A names them
-  bool simulated = false;
 };
 
 // What all points of a class have in common, among those that take about as long: the median of their changes.

@@ -147,13 +147,7 @@ class AtomicsProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::atomics_shapes(context(c).layout, c.space);
   }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    std::uint64_t most = 0;
-    for (const ProbeStep& step : steps)
-      most = std::max(most, patterns::atomic_words(step.axes, step.question.space) *
-                                (step.question.space == Space::shared ? step.axes.blocks : 1));
-    return {0, most * sizeof(std::uint32_t)};
-  }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, patterns::atomic_bytes(steps)}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<AtomicsRunner>(*this, steps);
   }

@@ -116,13 +116,7 @@ class OpenclAtomicsProbe final : public OpenclProbe {
     if (refuses_case(c)) return {};
     return patterns::atomics_shapes(layout_for_shapes(c.device, c.type), c.space);
   }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    std::uint64_t most = 0;
-    for (const ProbeStep& step : steps)
-      most = std::max(most, patterns::atomic_words(step.axes, step.question.space) *
-                                (step.question.space == Space::shared ? step.axes.blocks : 1));
-    return {0, most * sizeof(std::uint32_t)};
-  }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, patterns::atomic_bytes(steps)}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<OpenclAtomicsRunner>(*this, steps);
   }

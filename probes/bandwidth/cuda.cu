@@ -204,18 +204,6 @@ Kernels kernel_for(const ProbeCase& c, const Shape& s) {
   return dependent ? by_access<Operation::rmw, true>(s) : by_access<Operation::rmw, false>(s);
 }
 
-unsigned arrays_of(Operation op) { return op == Operation::triad ? 3 : op == Operation::copy ? 2 : 1; }
-unsigned max_arrays_of(std::span<const ProbeStep> steps) {
-  unsigned most = 1;
-  for (const ProbeStep& step : steps) most = std::max(most, arrays_of(step.question.operation));
-  return most;
-}
-// Times that an access's bytes cross: reads and writes counted.
-unsigned crossings(Operation op) {
-  if (op == Operation::triad) return 3;
-  return op == Operation::rmw || op == Operation::copy ? 2 : 1;
-}
-
 // Where steps wait for each other, the next goes past the lines that memory and cache may bring along.
 constexpr std::uint64_t apart_bytes = 4096;
 std::uint64_t apart_bytes_of(const ProbeCase& c) { return c.form == Form::dependent ? apart_bytes : 0; }

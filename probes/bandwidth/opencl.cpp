@@ -179,17 +179,6 @@ constexpr std::uint64_t max_visits = 1u << 23;   // rmw counts exactly in a floa
 constexpr std::uint64_t apart_bytes = 4096;      // where steps wait for each other: past the lines that come along
 
 int number_of(Operation op) { return static_cast<int>(op) - static_cast<int>(Operation::rmw); }
-unsigned arrays_of(Operation op) { return op == Operation::triad ? 3 : op == Operation::copy ? 2 : 1; }
-unsigned max_arrays_of(std::span<const ProbeStep> steps) {
-  unsigned most = 1;
-  for (const ProbeStep& step : steps) most = std::max(most, arrays_of(step.question.operation));
-  return most;
-}
-// Times that an access's bytes cross: reads and writes counted.
-unsigned crossings(Operation op) {
-  if (op == Operation::triad) return 3;
-  return op == Operation::rmw || op == Operation::copy ? 2 : 1;
-}
 
 // As the kernel sees it: a CPU's block is one work-item.
 Shape of_items(Shape shape, bool cpu) {

@@ -6,13 +6,28 @@
 // always meets the same columns, so no two blocks share an element.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu {
+
+// Arrays that an operation reads and writes, each as large as the set.
+inline unsigned arrays_of(Operation op) { return op == Operation::triad ? 3 : op == Operation::copy ? 2 : 1; }
+inline unsigned max_arrays_of(std::span<const ProbeStep> steps) {
+  unsigned most = 1;
+  for (const ProbeStep& step : steps) most = std::max(most, arrays_of(step.question.operation));
+  return most;
+}
+// Times that an access's bytes cross: reads and writes counted.
+inline unsigned crossings(Operation op) {
+  if (op == Operation::triad) return 3;
+  return op == Operation::rmw || op == Operation::copy ? 2 : 1;
+}
 
 struct Walk {
   std::uint64_t row_accesses = 0;  // blocks * threads * ilp

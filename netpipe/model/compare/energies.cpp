@@ -129,11 +129,7 @@ std::vector<EnergyChange> energy_changes(const std::vector<Run>& runs, std::opti
     c.question = renamed(question.in_slots, names);
     c.tolerance = tolerance.value_or(usual_tolerance);
     std::array<Side, 2> of;
-    for (const auto& answer : question.answers) {
-      const EnergyFigure& f = figure_of(answer);
-      add(of[answer.side], f);
-      c.simulated = c.simulated || f.simulated;
-    }
+    for (const auto& answer : question.answers) add(of[answer.side], figure_of(answer));
     all.push_back(std::move(c));
     sides.push_back(std::move(of));
   }
