@@ -15,7 +15,7 @@ PROGRAM = os.path.abspath(sys.argv[1])
 PAGES = "\n\n".join(open(path, encoding="utf-8").read() for path in
                     [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True))])
 # A block that names no command, by its first line.
-WITHOUT_COMMAND = {"NVIDIA H200 on vm": "report data/traces/h200_rounds.h5",
+WITHOUT_COMMAND = {"NVIDIA H200 on vm": "report data/traces/h200_node.h5",
                    "derived parameters of cuda:0 (NVIDIA H200)": "derive data/traces/h200_probes.h5"}
 
 failures = []
