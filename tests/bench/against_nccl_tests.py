@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
-    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end BYTES] [--collective all-reduce,...] [--each]
+    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end BYTES] [--collective all-reduce,...] [--each] [--graph]
+                          [--start BYTES]
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row. With --each
-npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread.
+npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread. With --graph both launch CUDA graphs of 16
+operations, so that times of small sizes do not depend on the host's launches.
 nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
 a size takes some 20 ms. It takes another part of its largest buffer for each iteration, so that the L2 cache has none of it;
 npgpu stays in one place. So sizes about that of the cache are asked for one by one, where both find it there. Interrupted, it
@@ -25,6 +27,7 @@ PROGRAMS = {"all-reduce": "all_reduce_perf", "all-gather": "all_gather_perf", "r
 FACTOR = 8
 SMALL = 1 << 20
 CACHED, BEYOND_CACHE = 1 << 20, 1 << 27
+OF_GRAPH = 16
 
 
 def sizes_to(end):
@@ -34,13 +37,14 @@ def sizes_to(end):
     return [*sizes, end]
 
 
-def of_npgpu(npgpu, operations, sizes, gpus, folder, each):
+def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph):
     """us by operation and size."""
     trace = os.path.join(folder, "ours.h5")
     devices = ",".join(f"cuda:{i}" for i in range(gpus))
     done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
-                           ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--rounds", "1", "--output", trace, "--force", "--json", "--progress", "none"],
-                          capture_output=True, text=True)
+                           ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--launch",
+                           "graph" if graph else "eager", "--rounds", "1", "--output", trace, "--force", "--json",
+                           "--progress", "none"], capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")
     times = {}
@@ -50,16 +54,19 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each):
     return times
 
 
-def of_nccl_tests(folder, operation, sizes, gpus, each):
+def of_nccl_tests(folder, operation, sizes, gpus, each, graph):
     """us by size: out of place."""
     times = {}
     middle = [[size] for size in sizes if CACHED <= size < BEYOND_CACHE]
     for some in ([size for size in sizes if size < CACHED], *middle, [size for size in sizes if size >= BEYOND_CACHE]):
         if not some:
             continue
-        iterations = "2000" if some[-1] < BEYOND_CACHE else "150"
-        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g", str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]),
-                               "-f", str(FACTOR), "-n", iterations, "-w", "20", "-c", "0"], capture_output=True, text=True)
+        iterations = 2000 if some[-1] < BEYOND_CACHE else 150
+        in_graphs = ["-n", str(OF_GRAPH), "-G", str(iterations // OF_GRAPH)]
+        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g",
+                               str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]), "-f", str(FACTOR),
+                               *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "0"],
+                              capture_output=True, text=True)
         for line in done.stdout.splitlines():
             words = line.split()
             if len(words) > 6 and words[0].isdigit():
@@ -78,20 +85,23 @@ def main():
     parser.add_argument("--end", type=int, default=1 << 30)
     parser.add_argument("--collective", default=",".join(PROGRAMS))
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--graph", action="store_true")
+    parser.add_argument("--start", type=int, default=64)
     arguments = parser.parse_args()
     operations = [o for o in arguments.collective.split(",")
                   if os.path.exists(os.path.join(arguments.nccl_tests, PROGRAMS[o]))]
     if not operations:
         sys.exit(f"none of nccl-tests' programs is in {arguments.nccl_tests}")
-    sizes = sizes_to(arguments.end)
+    sizes = [size for size in sizes_to(arguments.end) if size >= arguments.start]
+    how = arguments.each, arguments.graph
     ours, theirs = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         try:
             for _ in range(arguments.rounds):
-                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.each).items():
+                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, *how).items():
                     ours.setdefault(key, []).append(us)
                 for operation in operations:
-                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.each).items():
+                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, *how).items():
                         theirs.setdefault((operation, size), []).append(us)
         except KeyboardInterrupt:
             pass
