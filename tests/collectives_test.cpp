@@ -235,7 +235,13 @@ TEST_CASE("a library in the place of NCCL is found at run time, and what is wron
         "NCCL is not there: /nowhere/libnccl.so.2, which NPGPU_NCCL names, cannot be opened");
   CHECK(nccl::why_no_buffers(whole, CollectiveBuffers::plain) == std::nullopt);
   CHECK(nccl::why_no_buffers(whole, CollectiveBuffers::symmetric).value_or("") ==
-        "--buffers symmetric: NCCL 2.28.9 has no ncclMemAlloc or ncclCommRegister: it needs NCCL 2.27 or later");
+        "--buffers symmetric: NCCL 2.28.9 has no ncclMemAlloc: it needs NCCL 2.27 or later");
+  nccl::Library newer = whole;  // what it has decides
+  newer.allocate = [](void**, std::size_t) { return 0; };
+  newer.free = [](void*) { return 0; };
+  CHECK(nccl::why_no_buffers(newer, CollectiveBuffers::allocated) == std::nullopt);
+  CHECK(nccl::why_no_buffers(newer, CollectiveBuffers::registered).value_or("") ==
+        "--buffers registered: NCCL 2.28.9 has no ncclCommRegister: it needs NCCL 2.19 or later");
   // Its log is read, and the environment is left as it was.
   setenv("NCCL_DEBUG_FILE", "/somewhere", 1);
   const auto chosen = [&](const nccl::Library& library) {

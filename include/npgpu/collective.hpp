@@ -66,14 +66,16 @@ enum class CollectiveLaunch {
 };
 template <> inline constexpr std::array<std::string_view, 2> names_of<CollectiveLaunch>{"eager", "graph"};
 
-// What the library knows of the buffers.
+// Whose memory the buffers are, and what the library knows of them.
 enum class CollectiveBuffers {
-  plain,       // nothing: memory of cudaMalloc
+  plain,       // memory of cudaMalloc, of which it knows nothing
   registered,  // memory of ncclMemAlloc, registered by ncclCommRegister
   symmetric,   // the same, registered on all GPUs at once as a symmetric window (ncclCommWindowRegister)
+  allocated,   // memory of ncclMemAlloc, which is not registered, as nccl-tests has it
 };
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<CollectiveBuffers>{"plain", "registered", "symmetric"};
+inline constexpr std::array<std::string_view, 4> names_of<CollectiveBuffers>{"plain", "registered", "symmetric",
+                                                                             "allocated"};
 
 // The kernel that each GPU runs meanwhile in another stream.
 enum class CollectiveOverlap {

@@ -309,8 +309,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "and these are launched."}},
       {"buffers",
        {"LIST",
-        "plain: of cudaMalloc. registered: of ncclMemAlloc, and known to NCCL by ncclCommRegister. symmetric: the same "
-        "by ncclCommWindowRegister, on all GPUs at once."}},
+        "plain: of cudaMalloc. allocated: of ncclMemAlloc, as nccl-tests has them. registered: the same, and known to "
+        "NCCL by ncclCommRegister. symmetric: the same by ncclCommWindowRegister, on all GPUs at once."}},
       {"overlap",
        {"LIST",
         "What each GPU does meanwhile in another stream. none. compute: multiply-adds in registers. memory: "

@@ -84,13 +84,20 @@ int type_of(DataType type) {
 }
 
 std::optional<std::string> why_no_buffers(const Library& l, CollectiveBuffers buffers) {
-  const bool registers = l.allocate && l.free && l.register_buffer && l.deregister_buffer;
+  const bool allocates = l.allocate && l.free;
+  const bool registers = allocates && l.register_buffer && l.deregister_buffer;
   const bool has_windows = registers && l.register_window && l.deregister_window;
-  if (buffers == CollectiveBuffers::plain || (buffers == CollectiveBuffers::registered ? registers : has_windows))
-    return std::nullopt;
-  return fmt::format("--buffers {}: NCCL {} has no {}: it needs NCCL {} or later", name(buffers), version_of(l.version),
-                     registers ? "ncclCommWindowRegister" : "ncclMemAlloc or ncclCommRegister",
-                     buffers == CollectiveBuffers::registered ? "2.19" : "2.27");
+  const auto needs = [&](const char* what, const char* since) {
+    return fmt::format("--buffers {}: NCCL {} has no {}: it needs NCCL {} or later", name(buffers),
+                       version_of(l.version), what, since);
+  };
+  const char* const since = buffers == CollectiveBuffers::symmetric ? "2.27" : "2.19";
+  if (buffers == CollectiveBuffers::plain) return std::nullopt;
+  if (!allocates) return needs("ncclMemAlloc", since);
+  if (buffers == CollectiveBuffers::allocated) return std::nullopt;
+  if (!registers) return needs("ncclCommRegister", since);
+  if (buffers == CollectiveBuffers::symmetric && !has_windows) return needs("ncclCommWindowRegister", since);
+  return std::nullopt;
 }
 
 Library load() {

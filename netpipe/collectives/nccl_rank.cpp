@@ -31,7 +31,7 @@ OperandMemory::OperandMemory(std::uint64_t bytes, bool is_of_nccl) {
     return;
   }
   void* memory = nullptr;
-  check(library().allocate(&memory, bytes), "allocating memory that can be registered");
+  check(library().allocate(&memory, bytes), "allocating memory by ncclMemAlloc");
   of_nccl_.reset(static_cast<std::byte*>(memory));
 }
 void OperandMemory::Free::operator()(std::byte* memory) const {

@@ -46,7 +46,9 @@ class Rank {
   const cuda::Gpu& gpu() const { return gpu_; }
   Communicator communicator() const { return communicator_.get(); }
   void join(Communicator own) { communicator_.reset(own); }
-  bool registers() const { return buffers_ != CollectiveBuffers::plain; }
+  bool registers() const {
+    return buffers_ == CollectiveBuffers::registered || buffers_ == CollectiveBuffers::symmetric;
+  }
   // REQUIRES: registers(); between the group calls of all ranks of this process.
   void register_buffers();
   // Throws Error where that did nothing, as between GPUs that do not see each other's memory. REQUIRES: after the

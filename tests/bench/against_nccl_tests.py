@@ -4,7 +4,8 @@
     against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end BYTES] [--collective all-reduce,...] [--each] [--graph]
                           [--start BYTES]
 
-Both are asked for the same: one process with all GPUs, fp32, out of place, host time of many operations in a row. With --each
+Both are asked for the same: one process with all GPUs, fp32, out of place, buffers of ncclMemAlloc, host time of many
+operations in a row. With --each
 npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread. With --graph both launch CUDA graphs of 16
 operations, so that times of small sizes do not depend on the host's launches.
 nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
@@ -43,7 +44,7 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph):
     devices = ",".join(f"cuda:{i}" for i in range(gpus))
     done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
                            ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--launch",
-                           "graph" if graph else "eager", "--rounds", "1", "--output", trace, "--force", "--json",
+                           "graph" if graph else "eager", "--buffers", "allocated", "--rounds", "1", "--output", trace, "--force", "--json",
                            "--progress", "none"], capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")

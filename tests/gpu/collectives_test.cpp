@@ -90,7 +90,8 @@ TEST_CASE("graphs, registered buffers and kernels beside give right results, and
   const auto gpus = two_gpus();
   if (gpus.size() < 2) return;
   for (const auto processes : {CollectiveProcesses::one, CollectiveProcesses::each_gpu})
-    for (const auto buffers : {CollectiveBuffers::plain, CollectiveBuffers::registered, CollectiveBuffers::symmetric}) {
+    for (const auto buffers : {CollectiveBuffers::plain, CollectiveBuffers::allocated, CollectiveBuffers::registered,
+                               CollectiveBuffers::symmetric}) {
       std::vector<Step<Collectives>> steps;
       for (const auto launch : {CollectiveLaunch::eager, CollectiveLaunch::graph})
         for (const auto overlap : {CollectiveOverlap::none, CollectiveOverlap::compute, CollectiveOverlap::memory})
