@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "netpipe/partition/interface.hpp"
-#include "netpipe/partition/lapack.hpp"
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/error.hpp"
 
 namespace partition_test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/partition.hpp"
 
 namespace npgpu::partition {

@@ -1,4 +1,4 @@
-#include "netpipe/partition/runner.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
 
 #include <algorithm>
 

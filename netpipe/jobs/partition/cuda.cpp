@@ -14,10 +14,10 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "netpipe/partition/interface.hpp"
-#include "netpipe/partition/kernels.hpp"
-#include "netpipe/partition/lapack.hpp"
-#include "netpipe/partition/runner.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
+#include "netpipe/jobs/partition/kernels.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cuda {

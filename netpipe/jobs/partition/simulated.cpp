@@ -12,7 +12,7 @@
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
-#include "netpipe/partition/runner.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
 #include "netpipe/simulate/simulator.hpp"
 #include "npgpu/error.hpp"
 

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/partition/interface.hpp"
-#include "netpipe/partition/lapack.hpp"
-#include "netpipe/partition/runner.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::partition {

@@ -1,11 +1,10 @@
 // The partition method's kernels, for systems of either type.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/partition.hpp"
 
 namespace npgpu::cuda {
