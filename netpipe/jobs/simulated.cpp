@@ -8,11 +8,8 @@
 
 #include <algorithm>
 
-#include "netpipe/devices/simulated/library.hpp"
-#include "netpipe/devices/simulated/multiprocessors.hpp"
-#include "netpipe/devices/simulated/result.hpp"
 #include "netpipe/jobs/runner.hpp"
-#include "netpipe/simulate/simulator.hpp"
+#include "netpipe/jobs/simulated_runner.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -39,19 +36,12 @@ std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload w
                                    workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
 }
 
-class SimulatedJobRunner final : public JobRunner {
+class SimulatedJobRunner final : public SimulatedRunner<JobRunner> {
  public:
   SimulatedJobRunner(const Backend<Jobs>& backend, const std::string& id)
-      : JobRunner(backend),
-        device_(simulated::open_device(id)),
-        multiprocessors_(simulated::multiprocessors_of(device_->spec())),
-        costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
-        destroy_(device_->spec().time("stream_destroy_us")),
-        result_(*device_) {
+      : SimulatedRunner(backend, id), destroy_(device_->spec().time("stream_destroy_us")) {
     if (noise_of_copies()) simulator_.scatter([this] { return device_->operation_noise(); });
   }
-  const Clock& clock() const override { return device_->clock(); }
-  std::string binding() const override { return "simulated: no thread runs"; }
 
  private:
   bool noise_of_copies() const { return device_->spec().noise.operation_sigma > 0; }
@@ -95,25 +85,17 @@ class SimulatedJobRunner final : public JobRunner {
     }
     return sample;
   }
-  std::optional<std::string> wrong_result() override { return result_.wrong(); }
   void set_kernel() {
     const Iteration one = iteration_of(question().workload, multiprocessors_, job().threads);
     // One without iterations comes and goes in a step.
     const double steps = job().iterations ? one.steps * static_cast<double>(job().iterations) : 1;
-    const auto time = [&](std::uint64_t blocks) {
-      return Seconds{simulated::kernel_time(multiprocessors_, {blocks, job().threads, false}, one.step, steps).cycles /
-                     multiprocessors_.clock_hz};
-    };
+    const auto time = [&](std::uint64_t blocks) { return kernel_time(blocks, job().threads, one.step, steps); };
     simulated_.blocks = blocks_of(job());
     const std::uint32_t warps = (job().threads + simulated::warp_threads - 1) / simulated::warp_threads;
     simulated_.slots =
         std::uint64_t{multiprocessors_.sms} * std::min(multiprocessors_.blocks, multiprocessors_.warps / warps);
     simulated_.kernel = time(simulated_.blocks);
-    std::vector<Curve::Point> points;
-    const std::uint32_t chunks = job().chunks;
-    if (chunks > 1) points.push_back({1.0 / chunks, time((simulated_.blocks + chunks - 1) / chunks)});
-    points.push_back({1, simulated_.kernel});
-    simulated_.kernel_of_fraction = Curve(std::move(points));
+    simulated_.kernel_of_fraction = over_parts(simulated_.blocks, job().chunks, time);
   }
   Seconds play() {
     const bool held = question().gating == Gating::last_stream_free;
@@ -123,15 +105,11 @@ class SimulatedJobRunner final : public JobRunner {
         .total;
   }
 
-  std::shared_ptr<simulated::Device> device_;
-  simulated::Multiprocessors multiprocessors_;
   std::optional<simulated::Stream> gate_;
-  model::Simulator simulator_;
-  StreamCosts costs_, charged_;  // of the device; of this job
+  StreamCosts charged_;  // of this job
   Seconds destroy_;
   Job simulated_;
   Seconds total_{0}, issue_{0};
-  simulated::Result result_;
   std::uint64_t calls_ = 0;
 };
 
@@ -160,7 +138,6 @@ class SimulatedJobs final : public Backend<Jobs> {
     return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
   }
   std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep> steps) const override {
-    if (steps.empty()) throw Error(ErrorKind::usage, "no job to run");
     return std::make_unique<SimulatedJobRunner>(*this, steps.front().question.device);
   }
 };
