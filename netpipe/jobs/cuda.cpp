@@ -18,7 +18,7 @@ std::vector<Call> calls_of(const JobStep& step, const JobMemory& memory) {
     const ChunkPlaces& p = memory.chunk(issue.chunk);
     calls.push_back(
         issue.stage == Stage::kernel ? Call::launching(issue.stream, kernel_of(step.question.workload),
-                                                       count(p.work.bytes), step.axes.threads, memory.launch_of(p))
+                                                       words_of(p.work.bytes), step.axes.threads, memory.launch_of(p))
         : issue.stage == Stage::h2d  ? Call::copying(issue.stream, memory.on_device(p.in_at), memory.host_input(p),
                                                      p.in.bytes, cudaMemcpyHostToDevice)
                                      : Call::copying(issue.stream, memory.host_output(p), memory.on_device(p.out_at),

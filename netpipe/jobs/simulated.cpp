@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "netpipe/jobs/layout.hpp"
 #include "netpipe/jobs/runner.hpp"
 #include "netpipe/jobs/simulated_runner.hpp"
 #include "npgpu/error.hpp"
@@ -23,9 +24,9 @@ struct Iteration {
   double steps = 1;
 };
 Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, std::uint32_t threads) {
-  constexpr double word_bytes = 4;
   if (workload == Workload::compute) return {{.latency_cycles = m.fma_latency_cycles, .instructions = 4}, 8};
-  const double moves = workload == Workload::increment ? 2 : 1, bytes = moves * word_bytes * threads;
+  const double moves = workload == Workload::increment ? 2 : 1,
+               bytes = moves * static_cast<double>(word_bytes) * threads;
   return {{m.memory_latency_cycles, moves, bytes, bytes}, 1};
 }
 
