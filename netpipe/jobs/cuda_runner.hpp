@@ -9,6 +9,7 @@
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/jobs/cuda_streams.hpp"
+#include "npgpu/runner.hpp"
 
 namespace npgpu::cuda {
 

@@ -114,10 +114,9 @@ class SimulatedJobRunner final : public SimulatedRunner<JobRunner> {
   std::uint64_t calls_ = 0;
 };
 
-class SimulatedJobs final : public Backend<Jobs> {
+class SimulatedJobs final : public SimulatedBackend<Jobs, SimulatedJobRunner> {
  public:
   std::string_view name() const override { return "jobs"; }
-  std::string_view device_kind() const override { return "sim"; }
   std::string_view summary() const override { return "jobs in streams, played by the simulator; no measurement"; }
   std::optional<std::string> refuses(const JobStep& step) const override {
     if (auto why = npgpu::refuses(step)) return why;
@@ -134,12 +133,6 @@ class SimulatedJobs final : public Backend<Jobs> {
     for (const auto& [question, job] : steps)
       most.device_bytes = std::max(most.device_bytes, job.bytes_in + job.bytes_out + job.kernel_bytes);
     return most;
-  }
-  MemoryNeed available(const JobCase& c) const override {
-    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
-  }
-  std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep> steps) const override {
-    return std::make_unique<SimulatedJobRunner>(*this, steps.front().question.device);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "netpipe/simulate/simulator.hpp"
+#include "npgpu/runner.hpp"
 
 namespace npgpu {
 
@@ -44,6 +45,17 @@ template <class Base> class SimulatedRunner : public Base {
   model::Simulator simulator_;
   StreamCosts costs_;  // of the device
   simulated::Result result_;
+};
+
+template <class K, class OwnRunner> class SimulatedBackend : public Backend<K> {
+ public:
+  std::string_view device_kind() const final { return "sim"; }
+  MemoryNeed available(const typename K::Case& c) const final {
+    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
+  }
+  std::unique_ptr<Runner<K>> open(std::span<const Step<K>> steps) const final {
+    return std::make_unique<OwnRunner>(*this, steps.front().question.device);
+  }
 };
 
 }  // namespace npgpu

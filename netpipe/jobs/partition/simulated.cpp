@@ -80,10 +80,9 @@ class SimulatedPartitionRunner final : public SimulatedRunner<PartitionRunner> {
   std::array<Stages, 2> times_{};
 };
 
-class SimulatedPartitions final : public Backend<Partitions> {
+class SimulatedPartitions final : public SimulatedBackend<Partitions, SimulatedPartitionRunner> {
  public:
   std::string_view name() const override { return "partition"; }
-  std::string_view device_kind() const override { return "sim"; }
   std::string_view summary() const override { return "tridiagonal partition method, played by the simulator"; }
   std::optional<std::string> refuses(const PartitionStep& step) const override {
     if (auto why = npgpu::refuses(step)) return why;
@@ -97,12 +96,6 @@ class SimulatedPartitions final : public Backend<Partitions> {
     MemoryNeed need;
     for (const std::uint64_t bytes : buffer_bytes(steps)) need.device_bytes += bytes;
     return need;
-  }
-  MemoryNeed available(const PartitionCase& c) const override {
-    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
-  }
-  std::unique_ptr<Runner<Partitions>> open(std::span<const PartitionStep> steps) const override {
-    return std::make_unique<SimulatedPartitionRunner>(*this, steps.front().question.device);
   }
 };
 
