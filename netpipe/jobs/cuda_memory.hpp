@@ -51,7 +51,8 @@ class JobMemory : public LaidOutJob {
     fill(words(out_.data()), job_.bytes_out / word_bytes, Fill::spoiled, stream_);
     check(cudaStreamSynchronize(stream_), "spoiling the output");
   }
-  // Everything as it was before the job, with this run's numbers (see words.hpp). Returns when the device is idle.
+  // Everything as it was before the job, with this run's numbers (see workload_kernels.hpp). Returns when the device is
+  // idle.
   void begin_run() {
     *reinterpret_cast<RunWords*>(host_run_.data()) = next_run();
     check(cudaMemcpyAsync(run_.data(), host_run_.data(), sizeof(RunWords), cudaMemcpyHostToDevice, stream_),
