@@ -8,7 +8,7 @@ add_library(npgpu::npgpu ALIAS npgpu_library)
 target_compile_features(npgpu_library INTERFACE cxx_std_20)
 target_include_directories(npgpu_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-npgpu_closure(_folders campaign modules probes jobs calls pieces partition energy soak collectives)
+npgpu_closure(_folders campaign modules probes jobs calls pieces energy soak collectives)
 foreach(_folder ${_folders})
   target_sources(npgpu_archive PRIVATE $<TARGET_OBJECTS:npgpu_${_folder}>)
 endforeach()

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "netpipe/jobs/layout.hpp"
+#include "npgpu/error.hpp"
 
 namespace job_test {
 
@@ -86,6 +87,33 @@ TEST_CASE("regions never overlap, whatever the shares") {
     end = p.in_at + (std::max(p.in.bytes, p.out.bytes) + 127) / 128 * 128;
   }
   CHECK(layout.device_bytes == end);
+}
+
+TEST_CASE("what a run must leave: where each of its parts lies, and what has been there") {
+  struct Memory : LaidOutJob {
+    using LaidOutJob::LaidOutJob, LaidOutJob::take, LaidOutJob::next_run, LaidOutJob::left, LaidOutJob::wrong_text;
+  } memory({.in = 512, .out = 256, .device = 1536});
+  const JobShape job{.bytes_in = 512, .bytes_out = 256, .kernel_bytes = 768, .iterations = 2, .chunks = 2};
+  memory.take({{.order = Order::independent}, job});
+  const auto apart = memory.left();
+  REQUIRE(apart.size() == 8);
+  // The second chunk's: 2 lines of input, 3 of the kernel's, and a line out that nothing was written to but the copy.
+  CHECK((apart[4].at == 256 && apart[4].bytes == 256 && apart[4].in && !apart[4].work));
+  CHECK((apart[5].at == 512 + 384 && apart[5].bytes == 384 && !apart[5].in && apart[5].work));
+  CHECK((apart[6].at == 512 + 768 + 128 && !apart[6].on_host && !apart[6].in && !apart[6].work));
+  CHECK((apart[7].at == 128 && apart[7].on_host && apart[7].device_first == apart[6].at));
+  CHECK(memory.wrong_text(apart[7], 3) == "output of chunk 1 of 2 on the host: word 3 is not what the job leaves");
+  memory.take({{.order = Order::depth_first}, job});
+  const auto one = memory.left();
+  REQUIRE(one.size() == 4);
+  CHECK((one[2].at == 384 && one[2].bytes == 384 && one[2].in && one[2].work && !one[2].on_host));
+  CHECK((one[3].at == 128 && one[3].bytes == 128 && one[3].device_first == 384 && one[3].in && one[3].work));
+  const RunWords first = memory.next_run(), second = memory.next_run();
+  CHECK(first.factor == 3);
+  CHECK(second.factor == 5);
+  CHECK(second.start - first.start == 2 * 192);  // two iterations of 192 words
+  CHECK_THROWS_AS(memory.take({{}, {.bytes_in = 1024}}), Error);
+  CHECK_THROWS_AS(memory.take({{.workload = Workload::memory}, job}), Error);  // there is no scratch
 }
 
 TEST_CASE("what cannot be is refused, in words") {

@@ -84,10 +84,9 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"legacy", {"engine", "ranks", "modules"}},
       {"calls", {"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"pieces", {"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
-      {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"cli",
-       {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate",
-        "trace", "model", "report", "campaign", "energy", "collectives"}},
+       {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "simulate", "trace",
+        "model", "report", "campaign", "energy", "collectives"}},
       {"energy", {"engine", "campaign", "modules", "probes"}},
       {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
       {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},
@@ -123,8 +122,7 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");
       const bool kernel = from == "probes" && (one.file.ends_with(".cu") || one.file.ends_with(".cuh"));
-      const bool job = from == "calls" || from == "pieces" || from == "partition" || from == "soak" ||
-                       from == "collectives" ||
+      const bool job = from == "calls" || from == "pieces" || from == "soak" || from == "collectives" ||
                        (from == "jobs" && (one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp")));
       CHECK((from == "devices/cuda" || module || kernel || job));
     }

@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "netpipe/partition/interface.hpp"
-#include "netpipe/partition/lapack.hpp"
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/error.hpp"
 
 namespace partition_test {
@@ -213,6 +213,12 @@ TEST_CASE("simulated: the unsplit run is the sum of its stages, by hand") {
   CHECK(stages.stage3_out_us == doctest::Approx(80 + 1));
   CHECK(stages.stage2_us == doctest::Approx(20'000 * 0.01));
   CHECK(stages.stage1_kernel_us >= 10 * 0.5);  // ten rows, each waits for its loads
+  // Four parts of a kernel that fills the device many times take together little longer than the whole.
+  const auto kernel_us = [&](std::uint32_t chunks) {
+    return run({{device.id(), Precision::fp64, PartitionTiming::stages}, {1'000'000, 10, chunks, 1}}).stage1_kernel_us;
+  };
+  CHECK(kernel_us(4) > kernel_us(1));
+  CHECK(kernel_us(4) < 1.5 * kernel_us(1));
   const PartitionSample whole = run({{device.id(), Precision::fp64, PartitionTiming::whole}, shape});
   // The first call of each part is 0.5 us; the others are made while the first copy is on its way.
   CHECK(whole.host_us == doctest::Approx(stages.host_us + 2 * 0.5));

@@ -1,16 +1,11 @@
 // Jobs in CUDA streams or as a graph, timed whole. The timed region holds the runtime's calls and nothing else: what to
 // call, with which pointers and in which stream, is a list made before, and so is a graph of it.
-
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/host/memory.hpp"
-#include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/jobs/cuda_memory.hpp"
-#include "netpipe/jobs/cuda_streams.hpp"
+#include "netpipe/jobs/cuda_runner.hpp"
 #include "netpipe/jobs/runner.hpp"
 
 namespace npgpu::cuda {
@@ -21,13 +16,13 @@ std::vector<Call> calls_of(const JobStep& step, const JobMemory& memory) {
   std::vector<Call> calls;
   for (const Issue& issue : issues_of(step.question.order, step.axes)) {
     const ChunkPlaces& p = memory.chunk(issue.chunk);
-    calls.push_back(issue.stage == Stage::kernel
-                        ? Call::launching(issue.stream, step.question.workload, step.axes.threads, memory.launch_of(p))
-                    : issue.stage == Stage::h2d
-                        ? Call::copying(issue.stream, memory.on_device(p.in_at), memory.host_input(p), p.in.bytes,
-                                        cudaMemcpyHostToDevice)
-                        : Call::copying(issue.stream, memory.host_output(p), memory.on_device(p.out_at), p.out.bytes,
-                                        cudaMemcpyDeviceToHost));
+    calls.push_back(
+        issue.stage == Stage::kernel ? Call::launching(issue.stream, kernel_of(step.question.workload),
+                                                       words_of(p.work.bytes), step.axes.threads, memory.launch_of(p))
+        : issue.stage == Stage::h2d  ? Call::copying(issue.stream, memory.on_device(p.in_at), memory.host_input(p),
+                                                     p.in.bytes, cudaMemcpyHostToDevice)
+                                     : Call::copying(issue.stream, memory.host_output(p), memory.on_device(p.out_at),
+                                                     p.out.bytes, cudaMemcpyDeviceToHost));
   }
   return calls;
 }
@@ -39,22 +34,17 @@ std::uint64_t deepest_stream(const JobStep& step) {
   return *std::max_element(calls.begin(), calls.end());
 }
 
-class CudaJobRunner final : public JobRunner {
+class CudaJobRunner final : public CudaRunner<JobRunner> {
  public:
   CudaJobRunner(const Backend<Jobs>& backend, int ordinal, std::span<const JobStep> steps)
-      : JobRunner(backend), gpu_(ordinal), own_(stream_of(ordinal)), memory_(sizes_for(ordinal, steps), own_.get()) {}
-  void warm_up(Seconds duration) override {
-    const Seconds begin = clock().now();
-    while (clock().now() - begin < duration) launch();
-  }
-  Telemetry telemetry() override { return gpu_.telemetry(); }
-  std::string binding() const override { return gpu_.binding() + "; host times: " + quiet_.text(); }
+      : CudaRunner(backend, ordinal), memory_(sizes_for(ordinal, steps), own_.get()) {}
 
  private:
   void set_up() override {
     gpu_.make_current();
-    memory_.lay_out({question(), job()});
-    calls_ = calls_of({question(), job()}, memory_);
+    memory_.lay_out(step());
+    parts_.clear();
+    parts_.push_back({.calls = calls_of(step(), memory_)});
     // The driver may load a kernel, or set up a copy of this size, at its first call, which must not stand behind a
     // gate.
     JobCase open = question();
@@ -62,41 +52,25 @@ class CudaJobRunner final : public JobRunner {
     open.issue = Issuing::streams;
     for (const JobCase& c : {open, question()}) {
       streams_.prepare(c, streams_of(c.order, job()));
-      if (c.issue == Issuing::graph) streams_.capture(calls_);
+      if (c.issue == Issuing::graph) streams_.capture(parts_.front().calls);
       run_once();
     }
   }
-  std::optional<JobSample> launch() override {
-    gpu_.make_current();
-    // On another core a job took 20 to 30 us longer the first time.
-    constexpr int moves = 4;
-    if (question().gating != Gating::gated) {
-      for (int i = 0; i < moves && quiet_.settle(); ++i) run_once();
-      if (quiet_.is_shared()) disturbed_by(Cause::core_shared);
-    }
-    return run_once();
-  }
-  std::optional<JobSample> run_once() {
+  std::optional<JobSample> run_once() override {
     memory_.begin_run();
-    return streams_.run(calls_);
+    return streams_.run(parts_);
   }
   std::optional<std::string> wrong_result() override {
     gpu_.make_current();
     return memory_.wrong_result();
   }
 
-  Gpu gpu_;                // before the buffers, which are allocated under its binding
-  host::QuietCore quiet_;  // of those that the binding leaves
-  Stream own_;             // of everything but the jobs themselves
   JobMemory memory_;
-  JobStreams streams_;
-  std::vector<Call> calls_;
 };
 
-class CudaJobs final : public Backend<Jobs> {
+class CudaJobs final : public CudaBackend<Jobs, CudaJobRunner> {
  public:
   std::string_view name() const override { return "jobs"; }
-  std::string_view device_kind() const override { return "cuda"; }
   std::string_view summary() const override { return "jobs in CUDA streams, timed whole"; }
   std::optional<std::string> refuses(const JobStep& step) const override {
     if (auto why = npgpu::refuses(step)) return why;
@@ -110,15 +84,6 @@ class CudaJobs final : public Backend<Jobs> {
     if (steps.empty()) return {};
     const BufferSizes sizes = sizes_for(ordinal_or_throw(steps.front().question.device), steps);
     return {sizes.in + sizes.out, sizes.device + sizes.scratch};
-  }
-  MemoryNeed available(const JobCase& c) const override {
-    return {host::free_host_memory(), free_memory(ordinal_or_throw(c.device))};
-  }
-  std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep> steps) const override {
-    if (steps.empty()) throw Error(ErrorKind::usage, "no job to run");
-    const int ordinal = ordinal_or_throw(steps.front().question.device);
-    cuda::make_current(ordinal);
-    return std::make_unique<CudaJobRunner>(*this, ordinal, steps);
   }
 };
 

@@ -1,11 +1,16 @@
 // The calls of a job, and the streams that take them: pooled or fresh, open or behind a gate, one by one or captured
-// into a graph, timed as the case asks.
+// into a graph, timed as the case asks. A job may have several parts, with work of the host behind each.
 #pragma once
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <type_traits>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/graphs.hpp"
-#include "netpipe/jobs/workload_kernels.hpp"
+#include "npgpu/job.hpp"
 
 namespace npgpu::cuda {
 
@@ -13,6 +18,7 @@ namespace npgpu::cuda {
 struct Call {
   cudaError_t (*make)(Call&, cudaStream_t) = nullptr;
   const char* what = "";
+  Stage stage = Stage::kernel;
   std::uint32_t stream = 0;
   // of a copy
   void* to = nullptr;
@@ -22,32 +28,43 @@ struct Call {
   // of a launch
   const void* kernel = nullptr;
   dim3 blocks{}, threads{};
-  Launch launch{};
+  alignas(8) std::array<std::byte, 96> argument{};  // the kernel's only one
   static cudaError_t make_copy(Call& c, cudaStream_t stream) {
     return cudaMemcpyAsync(c.to, c.from, c.bytes, c.kind, stream);
   }
   static cudaError_t make_launch(Call& c, cudaStream_t stream) {
-    void* arguments[] = {&c.launch};
+    void* arguments[] = {c.argument.data()};
     return cudaLaunchKernel(c.kernel, c.blocks, c.threads, arguments, 0, stream);
   }
   static Call copying(std::uint32_t stream, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     return {.make = make_copy,
             .what = kind == cudaMemcpyHostToDevice ? "copying a chunk in" : "copying a chunk out",
+            .stage = kind == cudaMemcpyHostToDevice ? Stage::h2d : Stage::d2h,
             .stream = stream,
             .to = to,
             .from = from,
             .bytes = bytes,
             .kind = kind};
   }
-  static Call launching(std::uint32_t stream, Workload workload, std::uint32_t threads, const Launch& launch) {
-    return {.make = make_launch,
-            .what = "launching a chunk's kernel",
-            .stream = stream,
-            .kernel = kernel_of(workload),
-            .blocks = dim3((launch.count + threads - 1) / threads),
-            .threads = dim3(threads),
-            .launch = launch};
+  // A thread for each of `count`.
+  template <class Argument>
+  static Call launching(std::uint32_t stream, const void* kernel, std::uint64_t count, std::uint32_t threads,
+                        const Argument& argument) {
+    static_assert(std::is_trivially_copyable_v<Argument> && sizeof argument <= sizeof Call::argument);
+    Call call{.make = make_launch,
+              .what = "launching a chunk's kernel",
+              .stream = stream,
+              .kernel = kernel,
+              .blocks = dim3(static_cast<unsigned>((count + threads - 1) / threads)),
+              .threads = dim3(threads)};
+    std::memcpy(call.argument.data(), &argument, sizeof argument);
+    return call;
   }
+};
+
+struct PartCalls {
+  std::vector<Call> calls;
+  std::function<void()> host_work{};  // when the calls' work has ended; may be empty
 };
 
 class JobStreams {
@@ -89,11 +106,31 @@ class JobStreams {
     wait_for_job();
   }
   // Makes the calls and waits for the device, which is idle before; nothing if a gate timed out. Sets the times alone.
-  std::optional<JobSample> run(std::vector<Call>& calls) {
+  // REQUIRES: one part without host's work, unless streams are pooled and open.
+  std::optional<JobSample> run(std::vector<PartCalls>& parts) {
+    std::vector<Call>& calls = parts.front().calls;
     if (case_.issue == Issuing::graph) return graph();
     if (case_.gating == Gating::gated) return gated(calls);
     if (case_.gating == Gating::last_stream_free) return last_stream_free(calls);
-    return case_.pool == StreamPool::fresh ? fresh(calls) : pooled(calls);
+    return case_.pool == StreamPool::fresh ? fresh(calls) : pooled(parts);
+  }
+  // The same of a gated case in one stream, a gate for each part and an event wherever one sort of stage follows
+  // another; `times` gets those of each part's sorts of stages, by events. The host's time for the calls passes before
+  // the gate opens.
+  std::optional<JobSample> run_by_stages(std::vector<PartCalls>& parts, std::vector<Stages>& times) {
+    times.clear();
+    for (const PartCalls& part : parts)
+      while (marks_.size() <= part.calls.size()) marks_.emplace_back();
+    const Seconds begin = now();
+    for (PartCalls& part : parts) {
+      const auto one = gated_stages(part.calls);
+      if (!one) return std::nullopt;
+      times.push_back(*one);
+      if (part.host_work) part.host_work();
+    }
+    JobSample sample;
+    sample.host_us = microseconds(now() - begin);
+    return sample;
   }
 
  private:
@@ -136,12 +173,17 @@ class JobStreams {
     sample.issue_us = microseconds(issued - begin);
     return sample;
   }
-  JobSample pooled(std::vector<Call>& calls) {
+  JobSample pooled(std::vector<PartCalls>& parts) {
     const Seconds begin = now();
-    issue(calls);
-    const Seconds issued = now();
-    wait_for_job();
-    return sample_of(begin, issued, now());
+    Seconds end = begin, issuing{0};
+    for (PartCalls& part : parts) {
+      issue(part.calls);
+      issuing += now() - end;
+      wait_for_job();
+      if (part.host_work) part.host_work();
+      end = now();
+    }
+    return sample_of(begin, begin + issuing, end);
   }
   JobSample graph() {
     const Seconds begin = now();
@@ -190,6 +232,28 @@ class JobStreams {
     sample.device_us = microseconds(last);
     return sample;
   }
+  std::optional<Stages> gated_stages(std::vector<Call>& calls) {
+    const OpenAtLast release{*gate_};
+    cudaStream_t const stream = handles_[0];
+    gate_->hold(stream);
+    std::vector<Stage> stages;  // that end with mark 1, 2, ...
+    marks_[0].record(stream);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      check(calls[i].make(calls[i], stream), calls[i].what);
+      if (i + 1 < calls.size() && calls[i + 1].stage == calls[i].stage) continue;
+      stages.push_back(calls[i].stage);
+      marks_[stages.size()].record(stream);
+    }
+    gate_->release();
+    wait_for_job();
+    if (gate_->timed_out()) return std::nullopt;
+    Stages sum;
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      (stages[i] == Stage::h2d      ? sum.h2d
+       : stages[i] == Stage::kernel ? sum.kernel
+                                    : sum.d2h) += Event::between(marks_[i], marks_[i + 1]);
+    return sum;
+  }
   std::optional<JobSample> last_stream_free(std::vector<Call>& calls) {
     const OpenAtLast release{*gate_};
     cudaStream_t const free = handles_.back();
@@ -216,6 +280,7 @@ class JobStreams {
   std::vector<Stream> fresh_;
   std::vector<cudaStream_t> handles_;  // that the calls of this job go to
   std::vector<Event> ends_;            // of each stream
+  std::vector<Event> marks_;           // between stages
   ExecutableGraph graph_;
   Event opened_;
   std::optional<Gate> gate_;  // after the pool, in whose first stream it stands

@@ -1,11 +1,18 @@
-// Where the parts of a split job lie in the device's memory and the host's.
+// Where the parts of a split job lie in the device's memory and the host's, and what a run leaves there.
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "npgpu/job.hpp"
 
 namespace npgpu {
+
+// A job's memory is words of 32 bits.
+constexpr std::uint64_t word_bytes = sizeof(std::uint32_t);
+inline std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>(bytes / word_bytes); }
+constexpr std::uint32_t spoiled = 0x5A5A5A5A;  // no result, but by chance
 
 struct ChunkPlaces {
   Piece in, work, out;  // of the job's own bytes: where in the host's buffers, which of the kernel's
@@ -19,27 +26,72 @@ struct JobLayout {
 
 // A chunk has one region, as long as the longest of its parts, at whose beginning input arrives, the kernel works and
 // output leaves; regions follow each other. In independent order each part has memory of its own instead.
-inline JobLayout layout_of(Order order, const JobShape& job) {
-  constexpr std::uint64_t line = 128;
-  const auto up = [](std::uint64_t bytes) { return padded(bytes, line); };
-  JobLayout layout;
-  for (std::uint32_t c = 0; c < job.chunks; ++c) {
-    ChunkPlaces p;
-    p.in = piece_of(job.bytes_in, job.chunks, c);
-    p.work = piece_of(job.kernel_bytes, job.chunks, c);
-    p.out = piece_of(job.bytes_out, job.chunks, c);
-    if (order == Order::independent) {
-      p.in_at = p.in.first;
-      p.work_at = up(job.bytes_in) + p.work.first;
-      p.out_at = up(job.bytes_in) + up(job.kernel_bytes) + p.out.first;
-    } else {
-      p.in_at = p.work_at = p.out_at = layout.device_bytes;
-      layout.device_bytes += up(std::max({p.in.bytes, p.work.bytes, p.out.bytes}));
-    }
-    layout.chunks.push_back(p);
+JobLayout layout_of(Order, const JobShape&);
+
+struct BufferSizes {
+  std::uint64_t in = 0, out = 0;          // of pinned host memory
+  std::uint64_t device = 0, scratch = 0;  // of device memory; scratch is the memory workload's
+};
+// That serve each of these jobs. `scratch`: its bytes where there is need of it.
+template <class Scratch> BufferSizes sizes_for(std::span<const JobStep> steps, Scratch scratch) {
+  BufferSizes sizes;
+  for (const auto& [question, job] : steps) {
+    sizes.in = std::max(sizes.in, job.bytes_in);
+    sizes.out = std::max(sizes.out, job.bytes_out);
+    sizes.device = std::max(sizes.device, layout_of(question.order, job).device_bytes);
+    if (question.workload == Workload::memory && !sizes.scratch) sizes.scratch = scratch();
   }
-  if (order == Order::independent) layout.device_bytes = up(job.bytes_in) + up(job.kernel_bytes) + up(job.bytes_out);
-  return layout;
+  return sizes;
 }
+
+// What kernels read of a run, in device memory: launches are the same in every run.
+struct RunWords {
+  std::uint32_t number = 0;
+  std::uint32_t factor = 0;
+  std::uint32_t start = 0;  // of the memory workload's walk
+};
+
+// A stretch of memory after a run. Its first word was word `device_first` on the device; the input of a chunk was
+// copied over it, where there is one, and then the kernel of one ran over it.
+struct Left {
+  bool on_host = false;
+  std::uint64_t at = 0, bytes = 0;    // in the device's memory or in the host's output
+  std::uint64_t device_first = 0;     // bytes
+  const ChunkPlaces* in = nullptr;    // null: none was copied
+  const ChunkPlaces* work = nullptr;  // null: none ran
+  std::string what{};
+};
+
+// What the memory of jobs knows, whatever the device's interface.
+class LaidOutJob {
+ public:
+  explicit LaidOutJob(const BufferSizes& sizes) : sizes_(sizes) {}
+  const ChunkPlaces& chunk(std::uint32_t number) const { return layout_.chunks[number]; }
+
+ protected:
+  // Every following run is of this job. Throws Error(usage) where the buffers are too small.
+  void take(const JobStep&);
+  // The numbers of the next run; none is as another one's.
+  const RunWords& next_run();
+  // The first and the last word of each chunk's output; `output(chunk)` has its words on the host.
+  template <class Output> void spoil_ends(Output output) const {
+    for (const ChunkPlaces& p : layout_.chunks)
+      if (p.out.bytes) {
+        std::uint32_t* const first = output(p);
+        first[0] = first[words_of(p.out.bytes) - 1] = spoiled;
+      }
+  }
+  // All that a run leaves, in the order in which it is compared.
+  std::vector<Left> left() const;
+  static std::string wrong_text(const Left&, std::uint32_t word);
+  // All words that an iteration of the whole job reads of the scratch buffer, in whole lines.
+  std::uint32_t stride() const { return words_of(padded(job_.kernel_bytes, 128)); }
+
+  BufferSizes sizes_;
+  JobCase case_;
+  JobShape job_;
+  JobLayout layout_;
+  RunWords now_;
+};
 
 }  // namespace npgpu

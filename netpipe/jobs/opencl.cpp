@@ -46,7 +46,7 @@ class OpenclJobRunner final : public JobRunner {
 
  private:
   void set_up() override {
-    memory_.lay_out({question(), job()});
+    memory_.lay_out(step());
     make_commands();
     queues_.clear();
     if (question().pool == StreamPool::pooled || question().gating != Gating::open) make_queues();
@@ -223,7 +223,6 @@ class OpenclJobs final : public Backend<Jobs> {
   }
   MemoryNeed available(const JobCase& c) const override { return {host::free_host_memory(), free_memory(c.device)}; }
   std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep> steps) const override {
-    if (steps.empty()) throw Error(ErrorKind::usage, "no job to run");
     return std::make_unique<OpenclJobRunner>(*this, steps.front().question.device, steps);
   }
 };

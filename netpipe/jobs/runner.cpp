@@ -32,28 +32,9 @@ const Backend<Jobs>& find_job_backend(const std::string& device) {
 }
 
 void JobRunner::prepare(const JobStep& step) {
-  if (const auto why = backend_.refuses(step)) throw Error(ErrorKind::usage, title(step.question) + ": " + *why);
   if (step.axes.kernel_ratio > 0)
     throw Error(ErrorKind::usage, title(step.question) + ": the iterations of its kernel have not been chosen");
-  step_ = step;
-  prepared_ = ran_ = false;
-  set_up();
-  prepared_ = true;
-}
-
-bool JobRunner::run(std::uint64_t, std::vector<JobSample>& samples) {
-  if (!prepared_) throw Error(ErrorKind::usage, "no job was prepared");
-  const auto sample = launch();
-  ran_ = true;
-  if (!sample) return false;
-  samples.push_back(*sample);
-  return true;
-}
-
-std::optional<std::string> JobRunner::check(std::span<JobSample> last_trial) {
-  auto wrong = ran_ ? wrong_result() : "nothing has run since this job was prepared";
-  for (JobSample& sample : last_trial) sample.intact = wrong ? 0 : 1;
-  return wrong;
+  PipelineRunner::prepare(step);
 }
 
 JobStep JobRunner::settled(const JobStep& step, std::span<const JobShape> known) {

@@ -8,11 +8,9 @@
 
 #include <algorithm>
 
-#include "netpipe/devices/simulated/library.hpp"
-#include "netpipe/devices/simulated/multiprocessors.hpp"
-#include "netpipe/devices/simulated/result.hpp"
+#include "netpipe/jobs/layout.hpp"
 #include "netpipe/jobs/runner.hpp"
-#include "netpipe/simulate/simulator.hpp"
+#include "netpipe/jobs/simulated_runner.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -26,9 +24,9 @@ struct Iteration {
   double steps = 1;
 };
 Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, std::uint32_t threads) {
-  constexpr double word_bytes = 4;
   if (workload == Workload::compute) return {{.latency_cycles = m.fma_latency_cycles, .instructions = 4}, 8};
-  const double moves = workload == Workload::increment ? 2 : 1, bytes = moves * word_bytes * threads;
+  const double moves = workload == Workload::increment ? 2 : 1,
+               bytes = moves * static_cast<double>(word_bytes) * threads;
   return {{m.memory_latency_cycles, moves, bytes, bytes}, 1};
 }
 
@@ -39,19 +37,12 @@ std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload w
                                    workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
 }
 
-class SimulatedJobRunner final : public JobRunner {
+class SimulatedJobRunner final : public SimulatedRunner<JobRunner> {
  public:
   SimulatedJobRunner(const Backend<Jobs>& backend, const std::string& id)
-      : JobRunner(backend),
-        device_(simulated::open_device(id)),
-        multiprocessors_(simulated::multiprocessors_of(device_->spec())),
-        costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
-        destroy_(device_->spec().time("stream_destroy_us")),
-        result_(*device_) {
+      : SimulatedRunner(backend, id), destroy_(device_->spec().time("stream_destroy_us")) {
     if (noise_of_copies()) simulator_.scatter([this] { return device_->operation_noise(); });
   }
-  const Clock& clock() const override { return device_->clock(); }
-  std::string binding() const override { return "simulated: no thread runs"; }
 
  private:
   bool noise_of_copies() const { return device_->spec().noise.operation_sigma > 0; }
@@ -95,25 +86,17 @@ class SimulatedJobRunner final : public JobRunner {
     }
     return sample;
   }
-  std::optional<std::string> wrong_result() override { return result_.wrong(); }
   void set_kernel() {
     const Iteration one = iteration_of(question().workload, multiprocessors_, job().threads);
     // One without iterations comes and goes in a step.
     const double steps = job().iterations ? one.steps * static_cast<double>(job().iterations) : 1;
-    const auto time = [&](std::uint64_t blocks) {
-      return Seconds{simulated::kernel_time(multiprocessors_, {blocks, job().threads, false}, one.step, steps).cycles /
-                     multiprocessors_.clock_hz};
-    };
+    const auto time = [&](std::uint64_t blocks) { return kernel_time(blocks, job().threads, one.step, steps); };
     simulated_.blocks = blocks_of(job());
     const std::uint32_t warps = (job().threads + simulated::warp_threads - 1) / simulated::warp_threads;
     simulated_.slots =
         std::uint64_t{multiprocessors_.sms} * std::min(multiprocessors_.blocks, multiprocessors_.warps / warps);
     simulated_.kernel = time(simulated_.blocks);
-    std::vector<Curve::Point> points;
-    const std::uint32_t chunks = job().chunks;
-    if (chunks > 1) points.push_back({1.0 / chunks, time((simulated_.blocks + chunks - 1) / chunks)});
-    points.push_back({1, simulated_.kernel});
-    simulated_.kernel_of_fraction = Curve(std::move(points));
+    simulated_.kernel_of_fraction = over_parts(simulated_.blocks, job().chunks, time);
   }
   Seconds play() {
     const bool held = question().gating == Gating::last_stream_free;
@@ -123,22 +106,17 @@ class SimulatedJobRunner final : public JobRunner {
         .total;
   }
 
-  std::shared_ptr<simulated::Device> device_;
-  simulated::Multiprocessors multiprocessors_;
   std::optional<simulated::Stream> gate_;
-  model::Simulator simulator_;
-  StreamCosts costs_, charged_;  // of the device; of this job
+  StreamCosts charged_;  // of this job
   Seconds destroy_;
   Job simulated_;
   Seconds total_{0}, issue_{0};
-  simulated::Result result_;
   std::uint64_t calls_ = 0;
 };
 
-class SimulatedJobs final : public Backend<Jobs> {
+class SimulatedJobs final : public SimulatedBackend<Jobs, SimulatedJobRunner> {
  public:
   std::string_view name() const override { return "jobs"; }
-  std::string_view device_kind() const override { return "sim"; }
   std::string_view summary() const override { return "jobs in streams, played by the simulator; no measurement"; }
   std::optional<std::string> refuses(const JobStep& step) const override {
     if (auto why = npgpu::refuses(step)) return why;
@@ -155,13 +133,6 @@ class SimulatedJobs final : public Backend<Jobs> {
     for (const auto& [question, job] : steps)
       most.device_bytes = std::max(most.device_bytes, job.bytes_in + job.bytes_out + job.kernel_bytes);
     return most;
-  }
-  MemoryNeed available(const JobCase& c) const override {
-    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
-  }
-  std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep> steps) const override {
-    if (steps.empty()) throw Error(ErrorKind::usage, "no job to run");
-    return std::make_unique<SimulatedJobRunner>(*this, steps.front().question.device);
   }
 };
 

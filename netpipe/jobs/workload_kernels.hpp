@@ -9,18 +9,11 @@
 #include <optional>
 
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/job.hpp"
+#include "netpipe/jobs/layout.hpp"
 
 namespace npgpu::cuda {
 
 using Word = std::uint32_t;
-
-// What the kernels read of a run, in device memory: launches are the same in every run.
-struct RunWords {
-  Word number = 0;
-  Word factor = 0;
-  Word start = 0;  // of the memory workload's walk
-};
 
 // One launch, over part of the job's words.
 struct Launch {
@@ -50,7 +43,6 @@ struct Stretch {
 // What memory holds before a run: the host's input, the memory workload's scratch, the device's words of one run, or a
 // constant that no result is but by chance.
 enum class Fill { input, scratch, device, spoiled };
-constexpr Word spoiled = 0x5A5A5A5A;
 // In stream order, not waited for. `run` is asked for Fill::device only.
 void fill(Word*, std::uint64_t count, Fill, cudaStream_t, Word run = 0);
 

@@ -78,6 +78,13 @@ template <class K> void set_wrong(Result<K>& r, const std::string& why) {
   r.is_timed = false;
   r.is_wrong = true;
 }
+// What a point is, and void where the results of a trial were wrong; `why` says what was.
+template <class K> Result<K> checked_result_of(const Series<K>& series, const Point<K>& point, const char* why) {
+  Result<K> r = result_of(point);
+  r.trials = trials_of(series, point);
+  if (any_sample(series, point, [](const auto& sample) { return sample.intact == 0; })) set_wrong(r, why);
+  return r;
+}
 template <class K> std::vector<Result<K>> in_order(std::vector<Result<K>> all) {
   std::ranges::stable_sort(all, {}, [](const Result<K>& r) { return std::tie(r.axes, r.lane); });
   return all;

@@ -18,11 +18,20 @@
 //   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
 //   even_us: the time with the same host's stage, stage2_us, in all points; even_regret: the regret of these.
 //   A choice without an answer has streams null. predicted_us is as long as "points", or empty.
-#include "netpipe/report/regret.hpp"
+#include "netpipe/report/json.hpp"
 
 namespace npgpu {
 
 namespace {
+
+Json spread_json(const Spread& s) {
+  return Json({entry("median", s.median), entry("p95", s.p95), entry("most", s.most)});
+}
+
+Json cross_validated_json(const CrossValidated& r) {
+  return Json({entry("choices", r.choices), entry("mean", r.mean), entry("median", r.median), entry("p5", r.p5),
+               entry("p95", r.p95), entry("worse", r.worse)});
+}
 
 Json choice_json(const PartitionChoice& c) {
   Json json({entry("model", c.model), entry("streams", not_measured), entry("regret", c.regret.value),

@@ -214,9 +214,9 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
   constexpr std::uint32_t count = 1000;
   cuda::JobWords words;
   cuda::Buffer device(Memory::device, count * 4), scratch(Memory::device, 4096 * 4),
-      run(Memory::device, sizeof(cuda::RunWords)), host_run(Memory::pinned, sizeof(cuda::RunWords));
-  const cuda::RunWords now{.number = 2, .factor = 5, .start = 4000};
-  *reinterpret_cast<cuda::RunWords*>(host_run.data()) = now;
+      run(Memory::device, sizeof(RunWords)), host_run(Memory::pinned, sizeof(RunWords));
+  const RunWords now{.number = 2, .factor = 5, .start = 4000};
+  *reinterpret_cast<RunWords*>(host_run.data()) = now;
   REQUIRE(cudaMemcpyAsync(run.data(), host_run.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) ==
           cudaSuccess);
   cuda::fill(reinterpret_cast<cuda::Word*>(scratch.data()), 4096, cuda::Fill::scratch, stream.get());
@@ -228,7 +228,7 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
                         .count = count,
                         .first = 100,
                         .iterations = 11,
-                        .run = reinterpret_cast<const cuda::RunWords*>(run.data()),
+                        .run = reinterpret_cast<const RunWords*>(run.data()),
                         .scratch = reinterpret_cast<const cuda::Word*>(scratch.data()),
                         .scratch_words = 4096,
                         .stride = 1024};

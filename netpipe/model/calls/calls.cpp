@@ -23,12 +23,8 @@ Estimate median_of(const CallSeries& series, const ByVisit& us) {
 }
 
 CallResult summarized(const CallSeries& series, const CallPoint& point) {
-  CallResult r = model::result_of(point);
-  r.trials = trials_of(series, point);
-  if (any_sample(series, point, [](const CallSample& one) { return one.intact == 0; })) {
-    model::set_wrong(r, "the call's work was wrong");
-    return r;
-  }
+  CallResult r = model::checked_result_of(series, point, "the call's work was wrong");
+  if (r.is_wrong) return r;
   const ByVisit host_us = times_of(series, point, &CallSample::host_us),
                 done_us = times_of(series, point, &CallSample::done_us);
   r.host_us = median_of(series, host_us);

@@ -20,12 +20,8 @@ double rate(const EnergySample& s) {
 }
 
 EnergyResult result_of_windows(const EnergySeries& series, const EnergyPoint& point) {
-  EnergyResult r = model::result_of(point);
-  r.trials = trials_of(series, point);
-  if (any_sample(series, point, [](const EnergySample& one) { return one.intact == 0; })) {
-    model::set_wrong(r, "the results of the work were wrong");
-    return r;
-  }
+  EnergyResult r = model::checked_result_of(series, point, "the results of the work were wrong");
+  if (r.is_wrong) return r;
   const Estimate power = median_over_visits(values_of(series, point, watts), "W");
   r.power_w = with_drift(power, series.drift.at(power.value));
   r.read_power_w = median_over_visits(values_of(series, point, [](const EnergySample& s) { return s.power_w; }), "W");

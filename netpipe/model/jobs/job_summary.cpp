@@ -9,12 +9,9 @@ namespace npgpu {
 namespace {
 
 JobResult summarized(const JobSeries& series, const JobPoint& point) {
-  JobResult r = model::result_of(point);
+  JobResult r = model::checked_result_of(series, point, "results were wrong");
   r.work = not_measured;
-  if (any_sample(series, point, [](const JobSample& sample) { return sample.intact == 0; })) {
-    model::set_wrong(r, "results were wrong");
-    return r;
-  }
+  if (r.is_wrong) return r;
   const auto column_of = [&](double JobSample::*column) {
     return values_of(series, point,
                      [column](const JobSample& sample) { return sample.*column >= 0 ? sample.*column : not_measured; });

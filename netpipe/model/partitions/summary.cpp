@@ -13,12 +13,8 @@ constexpr std::array<double PartitionSample::*, names_of<PartitionStage>.size()>
     &PartitionSample::stage3_in_us, &PartitionSample::stage3_kernel_us, &PartitionSample::stage3_out_us};
 
 PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& point) {
-  PartitionResult r = model::result_of(point);
-  r.trials = trials_of(series, point);
-  if (any_sample(series, point, [](const PartitionSample& one) { return one.intact == 0; })) {
-    model::set_wrong(r, "results were wrong");
-    return r;
-  }
+  PartitionResult r = model::checked_result_of(series, point, "results were wrong");
+  if (r.is_wrong) return r;
   const auto column_of = [&](double PartitionSample::*column) {
     return values_of(series, point,
                      [column](const PartitionSample& one) { return one.*column >= 0 ? one.*column : not_measured; });

@@ -11,12 +11,8 @@ namespace npgpu {
 namespace {
 
 PieceResult result_of_point(const PieceSeries& series, const PiecePoint& point) {
-  PieceResult r = model::result_of(point);
-  r.trials = trials_of(series, point);
-  if (any_sample(series, point, [](const PieceSample& one) { return one.intact == 0; })) {
-    model::set_wrong(r, "the pieces were wrong");
-    return r;
-  }
+  PieceResult r = model::checked_result_of(series, point, "the pieces were wrong");
+  if (r.is_wrong) return r;
   const auto of_one = [&](double PieceSample::*column) {
     return values_of(series, point, [column](const PieceSample& s) {
       return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;

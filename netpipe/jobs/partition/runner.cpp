@@ -1,36 +1,47 @@
-#include "netpipe/partition/runner.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
 
 #include <algorithm>
 
-#include "npgpu/error.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
 
 namespace npgpu::partition {
 
-void PartitionRunner::prepare(const PartitionStep& step) {
-  if (const auto why = backend_.refuses(step)) throw Error(ErrorKind::usage, title(step.question) + ": " + *why);
-  step_ = step;
-  prepared_ = ran_ = false;
-  set_up();
-  prepared_ = true;
-}
-
-bool PartitionRunner::run(std::uint64_t, std::vector<PartitionSample>& samples) {
-  if (!prepared_) throw Error(ErrorKind::usage, "no run of the partition method was prepared");
-  const auto sample = launch();
-  ran_ = true;
-  if (!sample) return false;
-  samples.push_back(*sample);
-  return true;
-}
-
 std::optional<std::string> PartitionRunner::check(std::span<PartitionSample> last_trial) {
-  double residual = not_measured;
-  auto wrong = ran_ ? wrong_result(residual) : "nothing has run since this point was prepared";
-  for (PartitionSample& sample : last_trial) {
-    sample.intact = wrong ? 0 : 1;
-    sample.residual = residual;
-  }
+  residual_ = not_measured;
+  auto wrong = PipelineRunner::check(last_trial);
+  for (PartitionSample& sample : last_trial) sample.residual = residual_;
   return wrong;
+}
+
+PartitionSample PartitionRunner::sample_of(Seconds whole, Seconds stage2, std::span<const Stages> parts) const {
+  PartitionSample sample;
+  sample.host_us = microseconds(whole);
+  sample.stage2_us = microseconds(stage2);
+  if (question().timed == PartitionTiming::whole) return sample;
+  sample.stage1_in_us = microseconds(parts[0].h2d);
+  sample.stage1_kernel_us = microseconds(parts[0].kernel);
+  sample.stage1_out_us = microseconds(parts[0].d2h);
+  sample.stage3_in_us = microseconds(parts[1].h2d);
+  sample.stage3_kernel_us = microseconds(parts[1].kernel);
+  sample.stage3_out_us = microseconds(parts[1].d2h);
+  return sample;
+}
+
+void PartitionRunner::solve_interface(const Addresses& host) const {
+  void *const rows = host[buffer_named("interface")], *const ends = host[buffer_named("ends")];
+  const std::uint64_t systems = sub_systems_of(shape());
+  if (question().type == Precision::fp64)
+    partition::solve_interface(static_cast<double*>(rows), static_cast<double*>(ends), systems);
+  else partition::solve_interface(static_cast<float*>(rows), static_cast<float*>(ends), systems);
+}
+
+std::optional<std::string> PartitionRunner::wrong_solution(double residual, const std::byte* x, Lapack& lapack) {
+  residual_ = residual;
+  const bool is_fp64 = question().type == Precision::fp64;
+  if (auto why = judge_residual(residual, is_fp64 ? max_backward_error<double>() : max_backward_error<float>()))
+    return why;
+  return is_fp64 ? lapack.differs(reinterpret_cast<const double*>(x), shape().size)
+                 : lapack.differs(reinterpret_cast<const float*>(x), shape().size);
 }
 
 std::uint64_t PartitionRunner::bytes() const {

@@ -9,11 +9,8 @@
 #include <cmath>
 #include <set>
 
-#include "netpipe/devices/simulated/library.hpp"
-#include "netpipe/devices/simulated/multiprocessors.hpp"
-#include "netpipe/devices/simulated/result.hpp"
-#include "netpipe/partition/runner.hpp"
-#include "netpipe/simulate/simulator.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
+#include "netpipe/jobs/simulated_runner.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::partition {
@@ -23,18 +20,11 @@ namespace {
 constexpr const char* interface_key = "interface_row_us";
 constexpr std::uint32_t threads = 256;
 
-class SimulatedPartitionRunner final : public PartitionRunner {
+class SimulatedPartitionRunner final : public SimulatedRunner<PartitionRunner> {
  public:
-  SimulatedPartitionRunner(const Backend<Partitions>& backend, const std::string& id)
-      : PartitionRunner(backend),
-        device_(simulated::open_device(id)),
-        multiprocessors_(simulated::multiprocessors_of(device_->spec())),
-        costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
-        result_(*device_) {
+  SimulatedPartitionRunner(const Backend<Partitions>& backend, const std::string& id) : SimulatedRunner(backend, id) {
     costs_.stream_create = Seconds{0};  // they are there already
   }
-  const Clock& clock() const override { return device_->clock(); }
-  std::string binding() const override { return "simulated: no thread runs"; }
 
  private:
   void set_up() override {
@@ -54,22 +44,13 @@ class SimulatedPartitionRunner final : public PartitionRunner {
     result_.poison();
   }
 
-  // Over parts of the whole: its blocks fill the device in waves.
   Curve kernel_of(const std::string& name) const {
     const double moves = name == "stage3" ? 5 : 4;
     const double bytes = moves * static_cast<double>(bytes_of(question().type)) * threads;
     const simulated::WarpStep row{multiprocessors_.memory_latency_cycles, moves, bytes, bytes};
-    const auto time = [&](std::uint64_t systems) {
-      const std::uint64_t blocks = (systems + threads - 1) / threads;
-      return Seconds{
-          simulated::kernel_time(multiprocessors_, {blocks, threads, false}, row, shape().sub_system).cycles /
-          multiprocessors_.clock_hz};
-    };
-    const std::uint64_t all = sub_systems_of(shape());
-    std::vector<Curve::Point> points;
-    if (const std::uint32_t n = shape().chunks; n > 1) points.push_back({1.0 / n, time((all + n - 1) / n)});
-    points.push_back({1, time(all)});
-    return Curve(std::move(points));
+    return over_parts(sub_systems_of(shape()), shape().chunks, [&](std::uint64_t systems) {
+      return kernel_time((systems + threads - 1) / threads, threads, row, shape().sub_system);
+    });
   }
 
   // Behind a gate in one stream: what each sort of stage takes of the device, gaps and latencies included, as events
@@ -89,34 +70,19 @@ class SimulatedPartitionRunner final : public PartitionRunner {
 
   std::optional<PartitionSample> launch() override {
     const double factor = result_.run(Seconds{0}, Seconds{0}, total_);
-    PartitionSample sample;
-    sample.host_us = microseconds(total_ * factor);
-    sample.stage2_us = microseconds(stage2_ * factor);
-    if (question().timed == PartitionTiming::stages) {
-      sample.stage1_in_us = microseconds(times_[0].h2d * factor);
-      sample.stage1_kernel_us = microseconds(times_[0].kernel * factor);
-      sample.stage1_out_us = microseconds(times_[0].d2h * factor);
-      sample.stage3_in_us = microseconds(times_[1].h2d * factor);
-      sample.stage3_kernel_us = microseconds(times_[1].kernel * factor);
-      sample.stage3_out_us = microseconds(times_[1].d2h * factor);
-    }
-    return sample;
+    std::array<Stages, 2> times = times_;
+    for (Stages& one : times)
+      for (Seconds* time : {&one.h2d, &one.kernel, &one.d2h}) *time *= factor;
+    return sample_of(total_ * factor, stage2_ * factor, times);
   }
-  std::optional<std::string> wrong_result(double&) override { return result_.wrong(); }
 
-  std::shared_ptr<simulated::Device> device_;
-  simulated::Multiprocessors multiprocessors_;
-  model::Simulator simulator_;
-  StreamCosts costs_;
   Seconds total_{0}, stage2_{0};
   std::array<Stages, 2> times_{};
-  simulated::Result result_;
 };
 
-class SimulatedPartitions final : public Backend<Partitions> {
+class SimulatedPartitions final : public SimulatedBackend<Partitions, SimulatedPartitionRunner> {
  public:
   std::string_view name() const override { return "partition"; }
-  std::string_view device_kind() const override { return "sim"; }
   std::string_view summary() const override { return "tridiagonal partition method, played by the simulator"; }
   std::optional<std::string> refuses(const PartitionStep& step) const override {
     if (auto why = npgpu::refuses(step)) return why;
@@ -130,13 +96,6 @@ class SimulatedPartitions final : public Backend<Partitions> {
     MemoryNeed need;
     for (const std::uint64_t bytes : buffer_bytes(steps)) need.device_bytes += bytes;
     return need;
-  }
-  MemoryNeed available(const PartitionCase& c) const override {
-    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
-  }
-  std::unique_ptr<Runner<Partitions>> open(std::span<const PartitionStep> steps) const override {
-    if (steps.empty()) throw Error(ErrorKind::usage, "no run of the partition method");
-    return std::make_unique<SimulatedPartitionRunner>(*this, steps.front().question.device);
   }
 };
 

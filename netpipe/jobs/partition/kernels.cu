@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/partition/kernels.hpp"
+#include "netpipe/jobs/partition/kernels.hpp"
 
 namespace npgpu::cuda {
 

@@ -7,40 +7,35 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
+#include "netpipe/jobs/pipeline_runner.hpp"
 #include "npgpu/partition.hpp"
 
 namespace npgpu::partition {
 
-class PartitionRunner : public Runner<Partitions> {
- public:
-  // The backend must outlive it.
-  explicit PartitionRunner(const Backend<Partitions>& backend) : backend_(backend) {}
-  void prepare(const PartitionStep&) final;
-  bool run(std::uint64_t repeats, std::vector<PartitionSample>& samples) final;
-  std::optional<std::string> check(std::span<PartitionSample> last_trial) final;
-  std::uint64_t max_repeats() const final { return 1; }
-  std::uint64_t bytes() const final;  // that are copied
-  const Clock& clock() const override { return steady_clock(); }
-
- protected:
-  // Everything for runs of question() and shape(), which were just set.
-  virtual void set_up() = 0;
-  // One run and its times; nothing if its gate timed out.
-  virtual std::optional<PartitionSample> launch() = 0;
-  // Of the solution that the last launch left: its residual, and one sentence if it is wrong.
-  virtual std::optional<std::string> wrong_result(double& residual) = 0;
-  const PartitionCase& question() const { return step_.question; }
-  const PartitionShape& shape() const { return step_.axes; }
-
- private:
-  const Backend<Partitions>& backend_;
-  PartitionStep step_;
-  bool prepared_ = false, ran_ = false;
-};
-
 // One address for each of partition_buffers.
 using Addresses = std::array<std::byte*, partition_buffers.size()>;
+
+class PartitionRunner : public PipelineRunner<Partitions> {
+ public:
+  using PipelineRunner::PipelineRunner;
+  std::optional<std::string> check(std::span<PartitionSample> last_trial) final;
+  std::uint64_t bytes() const final;  // that are copied
+
+ protected:
+  const PartitionShape& shape() const { return step().axes; }
+  // The times of a run: of the whole, of stage 2, and, where it is timed by stages, of the two parts' stages.
+  PartitionSample sample_of(Seconds whole, Seconds stage2, std::span<const Stages> parts) const;
+  // Stage 2 of this run.
+  void solve_interface(const Addresses& host) const;
+  // wrong_result() of a solution with this residual.
+  std::optional<std::string> wrong_solution(double residual, const std::byte* x, Lapack&);
+
+ private:
+  double residual_ = not_measured;
+};
+
 // The largest that these steps need, for each of partition_buffers.
 std::array<std::uint64_t, partition_buffers.size()> buffer_bytes(std::span<const PartitionStep>);
 

@@ -1,11 +1,10 @@
 // The partition method's kernels, for systems of either type.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/partition.hpp"
 
 namespace npgpu::cuda {
@@ -13,9 +12,6 @@ namespace npgpu::cuda {
 // To be launched with a SubSystems and at least as many threads as it has sub-systems.
 const void* stage_kernel(Precision, bool is_stage3);
 constexpr unsigned stage_threads = 256;  // of a block, as Veneva & Imamura 2025 have it
-inline unsigned stage_blocks(std::uint64_t systems) {
-  return static_cast<unsigned>((systems + stage_threads - 1) / stage_threads);
-}
 
 // In stream order, not waited for. Host memory is pinned.
 // The rows of rows.hpp; a, b, c and d have room for `size` of them.

@@ -1,4 +1,4 @@
-#include "netpipe/partition/interface.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
 
 #include <fmt/format.h>
 

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/partition/interface.hpp"
-#include "netpipe/partition/lapack.hpp"
-#include "netpipe/partition/runner.hpp"
+#include "netpipe/jobs/partition/interface.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::partition {
@@ -92,10 +92,9 @@ class HostPartitionRunner final : public PartitionRunner {
     if (question().type == Precision::fp64) fill<double>();
     else fill<float>();
     threads_.grow(shape().streams);
-    const PartitionStep step{question(), shape()};
     parts_.clear();
     for (const PipelinePart& part : partition_pipeline(question().type, shape()))
-      parts_.push_back(work_of(part, step, host_, device_));
+      parts_.push_back(work_of(part, step(), host_, device_));
   }
   template <class Real> void fill() {
     Real* arrays[4];
@@ -110,7 +109,7 @@ class HostPartitionRunner final : public PartitionRunner {
   }
   // All that a run has to write is no number before it.
   void poison() {
-    const auto bytes = buffer_bytes(std::array{PartitionStep{question(), shape()}});
+    const auto bytes = buffer_bytes(std::array{step()});
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       std::memset(device_[i], 0xff, bytes[i]);
       if (i >= buffer_named("interface")) std::memset(host_[i], 0xff, bytes[i]);
@@ -119,29 +118,17 @@ class HostPartitionRunner final : public PartitionRunner {
 
   std::optional<PartitionSample> launch() override {
     poison();
-    PartitionSample sample;
     const Seconds begin = now();
-    run_part(parts_[0],
-             {&PartitionSample::stage1_in_us, &PartitionSample::stage1_kernel_us, &PartitionSample::stage1_out_us},
-             sample);
+    const Stages first = run_part(parts_[0]);
     const Seconds part_end = now();
-    void* const rows = host_[buffer_named("interface")];
-    void* const ends = host_[buffer_named("ends")];
-    const std::uint64_t systems = sub_systems_of(shape());
-    if (question().type == Precision::fp64)
-      solve_interface(static_cast<double*>(rows), static_cast<double*>(ends), systems);
-    else solve_interface(static_cast<float*>(rows), static_cast<float*>(ends), systems);
+    solve_interface(host_);
     const Seconds host_end = now();
-    run_part(parts_[1],
-             {&PartitionSample::stage3_in_us, &PartitionSample::stage3_kernel_us, &PartitionSample::stage3_out_us},
-             sample);
-    sample.host_us = microseconds(now() - begin);
-    sample.stage2_us = microseconds(host_end - part_end);
-    return sample;
+    const Stages third = run_part(parts_[1]);
+    return sample_of(now() - begin, host_end - part_end, std::array{first, third});
   }
 
-  using StageColumns = std::array<double PartitionSample::*, 3>;  // of copies in, kernel, copies out
-  void run_part(const std::vector<ChunkWork>& part, const StageColumns& columns, PartitionSample& sample) {
+  // The times of its stages, where they are timed.
+  Stages run_part(const std::vector<ChunkWork>& part) {
     const bool by_stages = question().timed == PartitionTiming::stages;
     std::array<Seconds, 3> spent{};
     threads_.each(shape().streams, [&](std::size_t stream) {
@@ -154,17 +141,16 @@ class HostPartitionRunner final : public PartitionRunner {
         if (by_stages) spent[static_cast<std::size_t>(work.stage)] += now() - begin;  // in one stream, of one thread
       }
     });
-    for (std::size_t i = 0; i < columns.size() && by_stages; ++i) sample.*columns[i] = microseconds(spent[i]);
+    return {spent[0], spent[1], spent[2]};
   }
 
-  std::optional<std::string> wrong_result(double& residual) override {
-    return question().type == Precision::fp64 ? wrong<double>(residual) : wrong<float>(residual);
+  std::optional<std::string> wrong_result() override {
+    const double residual = question().type == Precision::fp64 ? residual_of<double>() : residual_of<float>();
+    return wrong_solution(residual, host_[buffer_named("x")], lapack_);
   }
-  template <class Real> std::optional<std::string> wrong(double& residual) {
+  template <class Real> double residual_of() const {
     const auto at = [&](const char* buffer) { return reinterpret_cast<const Real*>(host_[buffer_named(buffer)]); };
-    residual = backward_error(at("a"), at("b"), at("c"), at("d"), at("x"), shape().size);
-    if (auto why = judge_residual(residual, max_backward_error<Real>())) return why;
-    return lapack_.differs(at("x"), shape().size);
+    return backward_error(at("a"), at("b"), at("c"), at("d"), at("x"), shape().size);
   }
 
   std::array<host::Pages, partition_buffers.size()> buffers_, device_buffers_;
@@ -193,7 +179,6 @@ class HostPartitions final : public Backend<Partitions> {
   }
   MemoryNeed available(const PartitionCase&) const override { return {host::free_host_memory(), UINT64_MAX}; }
   std::unique_ptr<Runner<Partitions>> open(std::span<const PartitionStep> steps) const override {
-    if (steps.empty()) throw Error(ErrorKind::usage, "no run of the partition method");
     return std::make_unique<HostPartitionRunner>(*this, steps);
   }
 };

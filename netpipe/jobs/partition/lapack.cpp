@@ -1,4 +1,4 @@
-#include "netpipe/partition/lapack.hpp"
+#include "netpipe/jobs/partition/lapack.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "netpipe/partition/rows.hpp"
+#include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::partition {
