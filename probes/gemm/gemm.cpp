@@ -189,7 +189,13 @@ Columns panel_of(const Shape& s, std::uint32_t panel) {
 std::uint32_t advised_host_columns(const Shape& s, Seconds device, Seconds fixed, Seconds host) {
   const double of_host = device / (host + device - fixed);  // fixed + (device - fixed) (1 - x) = host x
   const auto columns = static_cast<std::uint32_t>(std::clamp(of_host, 0.0, 1.0) * s.n);
-  return std::min(columns < period ? columns : columns / period * period, s.n - 1);
+  if (columns < period) return std::min(columns, s.n - 1);
+  const auto time = [&](std::uint32_t of_columns) {
+    const double x = static_cast<double>(of_columns) / s.n;
+    return std::max(fixed + (device - fixed) * (1 - x), host * x);
+  };
+  const std::uint32_t below = columns / period * period, above = below + period;
+  return std::min(time(above) < time(below) ? above : below, s.n - 1);
 }
 
 Call call_of(const Shape& s, const Columns& columns) {
