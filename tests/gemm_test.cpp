@@ -275,6 +275,8 @@ TEST_CASE("the host's columns: both end at once, as 64 divides them, and once se
   Shape known = gemm::square(1024, 8);
   known.host_columns = 128;
   CHECK(gemm::settled(step, {&known, 1}, advise, advise_columns).axes == known);
+  CHECK(gemm::settled({step.question, gemm::square(1024, 0)}, {&known, 1}, advise, advise_columns).axes ==
+        gemm::square(1024, 4));  // what is shared says nothing of the device alone
   known.beta = 1;
   CHECK(gemm::settled(step, {&known, 1}, advise, advise_columns).axes.host_columns == 40);
   // Panels are those of the device's columns.

@@ -114,7 +114,7 @@ ProbeStep settled(ProbeStep step, std::span<const Shape> known, Advise advise, A
   if (step.axes.panels) return step;
   for (const Shape& s : known)
     if (s.m == step.axes.m && s.n == step.axes.n && s.k == step.axes.k &&
-        kind_of_product(s) == kind_of_product(step.axes) && s.panels > 1)
+        kind_of_product(s) == kind_of_product(step.axes) && s.panels > 1 && s.host_columns == 0)
       return {step.question, s};
   step.axes.panels = 1;
   step.axes.panels = advise(step);
