@@ -131,6 +131,7 @@ TEST_CASE("the host's part, and what transposed products lose") {
   CHECK(named(d, "gemm fp32 copied in panels")->estimate.value == doctest::Approx(10.0 / 16));  // not with the host
   CHECK(named(d, "gemm fp32 with the host")->estimate.value == doctest::Approx(1.25));
   CHECK(named(d, "gemm fp32 share of the host")->estimate.value == doctest::Approx(25));
+  CHECK(named(derived({copied}), "gemm fp32 with the host"));  // nothing in the device's memory is needed for it
 }
 
 TEST_CASE("the library beside the instruction, by operands: wgmma where there is one") {

@@ -115,7 +115,8 @@ class GemmRunner final : public CudaProbeRunner {
   }
   void take_host_threads() {
     if (!host_threads_) host_threads_.emplace();
-    host_threads_->take(static_cast<std::uint32_t>(host::core_cpus().size()));
+    // One core is left to this thread, which drives the GPU and would take turns with a thread of the library.
+    host_threads_->take(std::max(2u, static_cast<std::uint32_t>(host::core_cpus().size())) - 1);
   }
   void take_library() {
     if (by_tensor_cores()) {

@@ -183,19 +183,21 @@ void derive_gemm(const std::vector<const ProbeSeries*>& list, DeviceParameters& 
   for (const ProbeSeries* series : list) {
     const ProbeCase& c = series->question;
     const bool on_host = is_host(*series);
-    if (!asks(c, ProbeQuestion::matrix_products) || (c.space == Space::host && !on_host)) continue;
+    if (!asks(c, ProbeQuestion::matrix_products)) continue;
     const std::string name = fmt::format("gemm {}", npgpu::name(c.type));
     const Rates rates = rates_of(*series);
+    if (c.space == Space::host && !on_host) {  // copies are part of it
+      add_together(rates, name, into);
+      continue;
+    }
     add_best(*series, rates, name, into);
     add_ways(rates, name, into);
     add_over_instructions(list, *series, rates, name, into);
     if (on_host) add_cores(*series, rates, name, into);
     for (const ProbeSeries* other : list)
       if (asks(other->question, ProbeQuestion::matrix_products) && other->question.type == c.type &&
-          other->question.space == Space::host && !on_host) {
+          other->question.space == Space::host && !on_host)
         add_copies(rates, rates_of(*other), name, into);
-        add_together(rates_of(*other), name, into);
-      }
   }
 }
 
