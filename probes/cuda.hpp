@@ -22,7 +22,7 @@ class CudaProbe : public Probe {
   }
   ProbeContext context(const ProbeCase& c) const final {
     const int ordinal = ordinal_or_throw(c.device);
-    return {layout_of(ordinal), limit(c, ordinal), library()};
+    return {layout_of(ordinal), limit(c, ordinal), library(c)};
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
   MemoryNeed available(const ProbeCase& c) const final {
@@ -33,7 +33,7 @@ class CudaProbe : public Probe {
   virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
   virtual std::optional<std::string> refuses_question(const ProbeCase&) const = 0;
   virtual Limit limit(const ProbeCase&, int ordinal) const = 0;
-  virtual std::string library() const { return {}; }  // see ProbeContext
+  virtual std::string library(const ProbeCase&) const { return {}; }  // see ProbeContext
 };
 
 class CudaProbeRunner : public ProbeRunner {

@@ -101,4 +101,59 @@ TEST_CASE("cores of a host: how many times one core's rate, held below how many 
   CHECK(named(derived({wrong}), "gemm fp32 cores")->verdict == Agreement::disagrees);
 }
 
+TEST_CASE("efficiency of cores, of the same product only") {
+  ProbeSeries series = products("host", Space::host);
+  add(series, 200, 64000, 1, 1);
+  add(series, 200, 20000, 1, 4);
+  Shape read{.blocks = 4, .m = 200, .n = 200, .k = 200};
+  read.beta = 1;
+  add_point(series, read, 16e6, {1000, 1000, 1000, 1000, 1000, 1000});  // another product: 64 times one core's rate
+  const DeviceParameters d = derived({series});
+  REQUIRE(named(d, "gemm fp32 efficiency of cores"));
+  CHECK(named(d, "gemm fp32 efficiency of cores")->estimate.value == doctest::Approx(80));
+  CHECK(named(d, "gemm fp32 cores")->estimate.value == doctest::Approx(3.2));
+  CHECK(named(d, "gemm fp32 beta 1")->estimate.value == doctest::Approx(20));
+}
+
+TEST_CASE("the host's part, and what transposed products lose") {
+  ProbeSeries inside = products("cuda:0", Space::global), copied = products("cuda:0", Space::host);
+  add(inside, 200, 10000);
+  Shape s{.m = 200, .n = 200, .k = 200};
+  s.ops = Ops::tn;
+  add_point(inside, s, 16e6, {12500, 12500, 12500, 12500, 12500, 12500});
+  add(copied, 200, 20000);
+  add(copied, 200, 16000, 4);
+  Shape together{.m = 200, .n = 200, .k = 200, .panels = 4};
+  together.host_columns = 50;
+  add_point(copied, together, 16e6, {12800, 12800, 12800, 12800, 12800, 12800});
+  const DeviceParameters d = derived({inside, copied});
+  CHECK(named(d, "gemm fp32 ops tn")->estimate.value == doctest::Approx(0.8));
+  CHECK(named(d, "gemm fp32 copied in panels")->estimate.value == doctest::Approx(10.0 / 16));  // not with the host
+  CHECK(named(d, "gemm fp32 with the host")->estimate.value == doctest::Approx(1.25));
+  CHECK(named(d, "gemm fp32 share of the host")->estimate.value == doctest::Approx(25));
+  CHECK(named(derived({copied}), "gemm fp32 with the host"));  // nothing in the device's memory is needed for it
+}
+
+TEST_CASE("the library beside the instruction, by operands: wgmma where there is one") {
+  ProbeSeries library = products("cuda:0", Space::global, DataType::fp16), mma = products("cuda:0", Space::registers),
+              wgmma = mma;
+  mma.question = {"tensor", "cuda:0", Operation::mma, DataType::fp16, Form::streaming, Space::registers};
+  wgmma.question = {"tensor", "cuda:0", Operation::wgmma, DataType::fp16, Form::streaming, Space::shared};
+  for (const auto& [operands, us] : {std::pair{Operands::zeros, 1000.0}, {Operands::random, 1250.0}}) {
+    Shape s{.m = 200, .n = 200, .k = 200};
+    s.ops = Ops::tn, s.operands = operands;
+    add_point(library, s, 16e6, {us, us, us, us, us, us});
+    Shape tile{.blocks = 4, .threads = 256};
+    tile.operands = operands;
+    add_point(wgmma, tile, 16e6, {800, 800, 800, 800, 800, 800});
+    add_point(mma, tile, 16e6, {1600, 1600, 1600, 1600, 1600, 1600});
+  }
+  const DeviceParameters d = derived({mma, wgmma, library});
+  CHECK(named(d, "gemm fp16 over wgmma, zeros")->estimate.value == doctest::Approx(0.8));
+  CHECK(named(d, "gemm fp16 over wgmma, random")->estimate.value == doctest::Approx(0.64));
+  CHECK(named(d, "gemm fp16, random")->estimate.value == doctest::Approx(16e6 / 1250e-6));
+  CHECK_FALSE(named(d, "gemm fp16 over mma, zeros"));
+  CHECK(named(derived({mma, library}), "gemm fp16 over mma, zeros")->estimate.value == doctest::Approx(1.6));
+}
+
 }  // namespace derive_gemm_test

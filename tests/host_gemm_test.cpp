@@ -108,6 +108,22 @@ TEST_CASE("products by a BLAS: right for sizes of every kind, on one core and on
         CHECK(runner->check(samples).value_or("") == "");
         CHECK(samples[0].intact == 1);
       }
+    // Transposed, with another alpha, and with C read, of matrices of which no two dimensions are alike; even and odd
+    // repeats, after which C holds other numbers.
+    for (const Ops ops : {Ops::nn, Ops::nt, Ops::tn, Ops::tt})
+      for (const std::int32_t beta : {0, 1, -1})
+        for (const Operands operands : {Operands::usual, Operands::zeros, Operands::random})
+          for (const std::uint64_t repeats : {3u, 4u}) {
+            ProbeStep step{c, {.blocks = cores, .m = 65, .n = 37, .k = 203}};
+            step.axes.ops = ops, step.axes.alpha = -2, step.axes.beta = beta, step.axes.operands = operands;
+            const std::string what = text_of(step.axes);
+            CAPTURE(what);
+            REQUIRE(probe.refuses(step).value_or("") == "");
+            runner->prepare(step);
+            std::vector<ProbeSample> samples;
+            CHECK(runner->run(repeats, samples));
+            CHECK(runner->check(samples).value_or("") == "");
+          }
   }
 }
 

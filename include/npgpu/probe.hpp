@@ -106,6 +106,12 @@ template <>
 inline constexpr std::array<std::string_view, 6> names_of<Pages>{"fixed",     "device",   "host",
                                                                  "untouched", "in-place", "copied"};
 
+// Of a product of matrices op(A) * op(B): which of the two stand transposed in memory, A's letter first.
+enum class Ops { nn, nt, tn, tt };
+template <> inline constexpr std::array<std::string_view, 4> names_of<Ops>{"nn", "nt", "tn", "tt"};
+inline bool transposes_a(Ops ops) { return ops == Ops::tn || ops == Ops::tt; }
+inline bool transposes_b(Ops ops) { return ops == Ops::nt || ops == Ops::tt; }
+
 struct ProbeCase {
   std::string probe{};   // compute, bandwidth, latency, onchip, ...
   std::string device{};  // host, cuda:0, sim:gtx470
@@ -148,9 +154,10 @@ struct Shape {
   std::uint32_t offset_bytes = 0;  // of the first thread's place from a line's begin
   std::uint32_t ways = 1;          // of a branch
   std::uint32_t rung = 0;          // of a ladder of kernels that do the same work, from 1; 0: there is one kernel
-  // Of gemm (of wgmma n alone): C (m rows, n columns) = A (m, k) * B (k, n), in memory column by column; 0 of other
-  // probes. Where the matrices lie in the host's memory, B and C are copied and C is computed in so many panels of
-  // columns; 0: as many as the model advises, which is settled before anything is measured.
+  // Of gemm (of wgmma n alone): C (m rows, n columns) = alpha * op(A) (m, k) * op(B) (k, n) + beta * C, in memory
+  // column by column; 0 of other probes. Where the matrices lie in the host's memory, B and C are copied and C is
+  // computed in so many panels of columns; 0: as many as the model advises, which is settled before anything is
+  // measured.
   std::uint32_t m = 0, n = 0, k = 0;
   std::uint32_t panels = 1;
   // Of occupancy, what a block takes of a unit besides its threads: registers of each thread as the compiler gives
@@ -162,6 +169,13 @@ struct Shape {
   // the one lies whose memory a block reaches.
   std::uint32_t cluster = 0;
   Pages pages = Pages::fixed;  // of migration
+  Ops ops = Ops::nn;           // these three of gemm
+  std::int32_t alpha = 1, beta = 0;
+  // Of gemm whose matrices lie in the host's memory: the last columns of C, which the host's BLAS computes while the
+  // GPU computes the others; as_advised: as many as the rates of both advise, which is settled before anything is
+  // measured.
+  std::uint32_t host_columns = 0;
+  static constexpr std::uint32_t as_advised = 0xffffffff;
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -175,7 +189,9 @@ inline constexpr auto fields_of<Shape> =
            optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
            optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
            optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"),
-           optional_field("cluster", &Shape::cluster), optional_field("pages", &Shape::pages));
+           optional_field("cluster", &Shape::cluster), optional_field("pages", &Shape::pages),
+           optional_field("ops", &Shape::ops), optional_field("alpha", &Shape::alpha),
+           optional_field("beta", &Shape::beta), optional_field("host_columns", &Shape::host_columns));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -284,6 +300,8 @@ inline double intensity_of(const Shape& s) { return s.intensity / 1024.0; }
 
 // The matrices of a gemm.
 inline auto matrices_of(const Shape& s) { return std::tuple(s.m, s.n, s.k, s.panels); }
+// What is done with them, and of what numbers they are.
+inline auto kind_of_product(const Shape& s) { return std::tuple(s.ops, s.alpha, s.beta, s.operands); }
 
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);

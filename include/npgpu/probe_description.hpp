@@ -39,7 +39,7 @@ enum class ProbeQuestion {
 struct OwnAxes {
   bool stride = false, offset = false, ways = false, rung = false;
   bool resources = false;  // registers and shared_bytes
-  bool matrices = false;   // m, n, k and panels
+  bool matrices = false;   // m, n, k, panels, ops, alpha and beta
   bool intensity = false;
   bool pages = false;
   bool cluster = false;

@@ -129,7 +129,10 @@ const std::map<std::string_view, Meaning>& glossary() {
         "ways and rung; occupancy has registers and shared, migration has pages. operands are zeros, pattern or random "
         "where the kernels "
         "take them. gemm has m, n and k, or square for all three, panels (0: "
-        "as many as are advised) and, on the host, blocks: its cores. A range, square=64..512:8, is as many shapes."}},
+        "as many as are advised), ops (nn, nt, tn, tt: t where A or B lies transposed), alpha and beta and, on the "
+        "host, "
+        "blocks: its cores; host_columns of C are the host's part of a product of the GPU (advised: by both rates). A "
+        "range, square=64..512:8, is as many shapes."}},
       {"thorough", {"", "all: every shape of every probe, also of those that characterize leaves out."}},
 
       // jobs

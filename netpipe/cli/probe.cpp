@@ -6,6 +6,7 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/engine/each_once.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe_description.hpp"
 
@@ -44,8 +45,39 @@ const std::vector<Axis>& axes() {
                                      {"n", {&Shape::n}},
                                      {"k", {&Shape::k}},
                                      {"square", {&Shape::m, &Shape::n, &Shape::k}},
-                                     {"panels", {&Shape::panels}, 0}};
+                                     {"panels", {&Shape::panels}, 0},
+                                     {"host_columns", {&Shape::host_columns}}};
   return all;
+}
+
+// A whole number that may have a minus sign.
+std::int32_t parse_factor(const std::string& option, const std::string& value) {
+  constexpr std::uint64_t most = 1000;
+  const bool minus = value.starts_with('-');
+  const auto count = static_cast<std::int32_t>(parse_count(option, value.substr(minus), 0, most));
+  return minus ? -count : count;
+}
+
+// Axes that are no counts, of every shape. False for another axis.
+bool take_word(std::vector<Shape>& shapes, const std::string& axis, const std::string& value) {
+  const std::string option = "shape: " + axis;
+  const auto set = [&](auto Shape::*member, auto one) {
+    for (Shape& shape : shapes) shape.*member = one;
+    return true;
+  };
+  if (axis == "bytes") return set(&Shape::bytes, parse_size(option, value, 1));
+  if (axis == "shared") {
+    const std::uint64_t bytes = parse_size(option, value, 1);
+    if (bytes > MiB) throw Error(ErrorKind::usage, "--shape: shared: no unit has more than 1 MiB");
+    return set(&Shape::shared_bytes, static_cast<std::uint32_t>(bytes));
+  }
+  if (axis == "operands") return set(&Shape::operands, parse_name<Operands>(option, value));
+  if (axis == "pages") return set(&Shape::pages, parse_name<Pages>(option, value));
+  if (axis == "ops") return set(&Shape::ops, parse_name<Ops>(option, value));
+  if (axis == "alpha") return set(&Shape::alpha, parse_factor(option, value));
+  if (axis == "beta") return set(&Shape::beta, parse_factor(option, value));
+  if (axis == "host_columns" && value == "advised") return set(&Shape::host_columns, Shape::as_advised);
+  return false;
 }
 
 // "blocks=132,threads=1024", "square=64..512:8": where axes have ranges, every shape that these make.
@@ -57,31 +89,14 @@ std::vector<Shape> shapes_of(const std::string& text) {
     const std::string axis = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const std::string option = "shape: " + axis;  // "--shape: blocks: '0' is too small"
-    if (axis == "bytes" || axis == "shared") {
-      const std::uint64_t bytes = parse_size(option, value, 1);
-      if (axis == "shared" && bytes > MiB)
-        throw Error(ErrorKind::usage, "--shape: shared: no unit has more than 1 MiB");
-      for (Shape& shape : shapes)
-        if (axis == "bytes") shape.bytes = bytes;
-        else shape.shared_bytes = static_cast<std::uint32_t>(bytes);
-      continue;
-    }
-    if (axis == "operands") {
-      for (Shape& shape : shapes) shape.operands = parse_name<Operands>(option, value);
-      continue;
-    }
-    if (axis == "pages") {
-      for (Shape& shape : shapes) shape.pages = parse_name<Pages>(option, value);
-      continue;
-    }
+    if (take_word(shapes, axis, value)) continue;
     const auto found = std::ranges::find(axes(), axis, &Axis::word);
     if (found == axes().end())
-      throw Error(
-          ErrorKind::usage,
-          fmt::format(
-              "--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-              "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, square, panels",
-              axis));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
+                              "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, "
+                              "square, panels, ops, alpha, beta, host_columns",
+                              axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}
                             : parse_counts(option, value, found->least, found->most);
@@ -96,6 +111,14 @@ std::vector<Shape> shapes_of(const std::string& text) {
     shapes = std::move(more);
   }
   return shapes;
+}
+
+// Each shape with each of these operands.
+std::vector<Shape> with_operands(const std::vector<Shape>& shapes, const std::vector<Operands>& all) {
+  std::vector<Shape> more;
+  for (const Operands operands : all)
+    for (const Shape& shape : shapes) more.emplace_back(shape).operands = operands;
+  return each_once(std::move(more));
 }
 
 // All: those that there are for this device; where there are none, those that there are, so that one of them says why.
@@ -115,6 +138,8 @@ bool only_usual(const Options& options) { return options.place("NAME") == "all" 
 Plan probe_plan(const Options& options) {
   std::vector<Shape> asked;
   if (const auto text = options.maybe("shape")) asked = shapes_of(*text);
+  std::vector<Operands> operands;
+  if (const auto text = options.maybe("operands")) operands = parse_names<Operands>("operands", *text);
   // What is wrong with the words is wrong on every device.
   wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32),
       wanted(options, "form", Form::streaming), wanted(options, "space", Space::global);
@@ -134,14 +159,16 @@ Plan probe_plan(const Options& options) {
           continue;
         std::vector<Shape> shapes = asked;
         if (asked.empty()) shapes = only_usual(options) ? probe.default_shapes(c) : probe.shapes(c);
+        if (!operands.empty()) shapes = with_operands(shapes, operands);
         std::optional<std::string> why;
-        if (!asked.empty() && !probe.refuses_case(c))
+        if ((!asked.empty() || !operands.empty()) && !probe.refuses_case(c))
           std::erase_if(shapes, [&](const Shape& shape) {
             const auto refused = probe.refuses({c, shape});
             if (refused && !why) why = refused;
             return refused.has_value();
           });
-        if (why) plan.left_out.push_back(fmt::format("{}: --shape: {}", title(c), *why));
+        if (why)
+          plan.left_out.push_back(fmt::format("{}: --{}: {}", title(c), asked.empty() ? "operands" : "shape", *why));
         if (!shapes.empty()) add<Probes>(plan, probe, device, steps_of<Probes>(c, shapes));
       }
     }
@@ -171,12 +198,14 @@ Command probe() {
           {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
            "npgpu probe compute --device host --type fp32,fp64",
            "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB",
-           "npgpu probe gemm --type fp64 --space global --shape square=64..1024:8"},
+           "npgpu probe gemm --type fp64 --space global --shape square=64..1024:8",
+           "npgpu probe tensor,gemm --type fp16,fp8 --operands zeros,random"},
           with_measure_options(
               {{"What is measured (lists: a,b,c)",
                 {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
                  Option("operation", {}, "Default: all that the device answers."), Option("type", {}, "Default: all."),
-                 Option("form", {}, "Default: all."), Option("space", {}, "Default: all."), "shape", "thorough"}}}),
+                 Option("form", {}, "Default: all."), Option("space", {}, "Default: all."), "shape",
+                 Option("operands", {}, "Measures each shape with each of these. Default: usual."), "thorough"}}}),
           [](const Options& options) { return measure(options, probe_plan); }};
 }
 

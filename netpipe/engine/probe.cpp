@@ -46,6 +46,12 @@ std::string text_of(const Shape& s) {
         s.m == s.n && s.n == s.k ? fmt::format("square {}", s.m) : fmt::format("m {}, n {}, k {}", s.m, s.n, s.k);
     if (s.blocks > 1) text += fmt::format(", {} cores", s.blocks);
     if (s.panels != 1) text += s.panels ? fmt::format(", {} panels", s.panels) : ", panels as advised";
+    if (s.host_columns == Shape::as_advised) text += ", columns by the host as advised";
+    else if (s.host_columns) text += fmt::format(", {} columns by the host", s.host_columns);
+    if (s.ops != Ops::nn) text += fmt::format(", ops {}", name(s.ops));
+    if (s.alpha != 1) text += fmt::format(", alpha {}", s.alpha);
+    if (s.beta != 0) text += fmt::format(", beta {}", s.beta);
+    if (s.operands != Operands::usual) text += fmt::format(", operands {}", name(s.operands));
     return text;
   }
   std::string text = fmt::format("{} x {} threads, ilp {}", s.blocks, s.threads, s.ilp);

@@ -50,6 +50,9 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.resources && (s.registers || s.shared_bytes), "registers or shared memory"},
       {!has.matrices && !has.columns && matrices_of(s) != matrices_of(none), "m, n, k or panels"},
       {has.columns && std::tuple(s.m, s.k, s.panels) != std::tuple(none.m, none.k, none.panels), "m, k or panels"},
+      {!has.matrices && std::tuple(s.ops, s.alpha, s.beta) != std::tuple(none.ops, none.alpha, none.beta),
+       "ops, alpha or beta"},
+      {!has.matrices && s.host_columns, "host_columns"},
       {!has.intensity && s.intensity, "intensity"},
       {!has.cluster && s.cluster, "clusters"},
       {!has.pages && s.pages != none.pages, "pages"}};

@@ -87,12 +87,22 @@ void note_classes(Document& doc, const RateClasses& found) {
                   largest_divisor, largest_divisor, fmt::join(parts, "; ")));
 }
 
-// Of a host: the fewest cores that reach the best rate, within 1 %, of a product that was measured over cores.
-void note_cores(Document& doc, const ProbeSeries& probe, const std::vector<ProbeResult>& rates) {
-  const ProbeResult *one = nullptr, *best = nullptr;
+// Of a host: the largest product that one core computed; null where none did.
+const ProbeResult* of_one_core(const std::vector<ProbeResult>& rates) {
+  const ProbeResult* one = nullptr;
   for (const ProbeResult& r : rates)
     if (r.axes.blocks == 1 && (!one || one->axes.n < r.axes.n)) one = &r;
-  const auto same = [&](const ProbeResult& r) { return one && matrices_of(r.axes) == matrices_of(one->axes); };
+  return one;
+}
+bool same_product(const ProbeResult& r, const ProbeResult* other) {
+  return other && matrices_of(r.axes) == matrices_of(other->axes) &&
+         kind_of_product(r.axes) == kind_of_product(other->axes);
+}
+
+// Of a host: the fewest cores that reach the best rate, within 1 %, of a product that was measured over cores.
+void note_cores(Document& doc, const ProbeSeries& probe, const std::vector<ProbeResult>& rates) {
+  const ProbeResult *const one = of_one_core(rates), *best = nullptr;
+  const auto same = [&](const ProbeResult& r) { return same_product(r, one); };
   for (const ProbeResult& r : rates)
     if (same(r) && (!best || r.rate.value > best->rate.value)) best = &r;
   if (!best || best == one) return;
@@ -129,6 +139,9 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
              by_unit = pattern && probe.layout.units > 0 && !waits;
   // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
   const bool every = pattern ? probe.visits.size() < 2 : !matrices;
+  const auto rates = model::rates_of(probe);
+  const ProbeResult* const one_core =
+      matrices && is_host_timed(c) && differs(probe, &Shape::blocks) ? of_one_core(rates) : nullptr;
   Table table({right(matrices ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),
                right("threads", 0, every || differs(probe, &Shape::threads)),
                right("ilp", 0, every || differs(probe, &Shape::ilp)),
@@ -147,9 +160,16 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
                right("n", 0, matrices || varies(probe, &Shape::n)),
                right("k", 0, matrices),
                right("panels", 0, varies(probe, &Shape::panels)),
+               right("host columns", 0, varies(probe, &Shape::host_columns)),
+               left("ops", 0, varies(probe, &Shape::ops)),
+               right("alpha", 0, varies(probe, &Shape::alpha)),
+               right("beta", 0, varies(probe, &Shape::beta)),
+               left("operands", 0, matrices && varies(probe, &Shape::operands)),
                decimal(rate_head(counted)),
                decimal("% of limit", 1, limited),
                right("95 % interval", 1),
+               decimal("times one core", 0, one_core != nullptr),
+               decimal("efficiency %", 0, one_core != nullptr),
                decimal(waits     ? "cycles"
                        : by_unit ? "per cycle and SM"
                                  : "per cycle",
@@ -160,7 +180,6 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
                left("law", 0, law.has_value()),
                right("trials", 4),
                left("")});
-  const auto rates = model::rates_of(probe);
   Marks marks;
   bool forced = false;
   for (const ProbePoint& point : points_of(probe)) {
@@ -170,6 +189,7 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
     const double per_cycle = (usable ? found->cycle_rate.value : not_measured) / (by_unit ? probe.layout.units : 1);
     const LawPoint* const lawful = law_point(law, point.axes);
     const Shape& s = point.axes;
+    const bool by_cores = usable && same_product(*found, one_core);
     forced |= s.one_block_per_sm != 0;
     table.row({std::to_string(s.blocks),
                std::to_string(s.threads),
@@ -189,9 +209,16 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
                std::to_string(s.n),
                std::to_string(s.k),
                std::to_string(s.panels),
+               std::to_string(s.host_columns),
+               std::string(name(s.ops)),
+               std::to_string(s.alpha),
+               std::to_string(s.beta),
+               std::string(name(s.operands)),
                digits_text(waits ? 1e9 / rate.value : rate.value * 1e-9),
                percent_text(100 * rate.value / probe.limit.per_s),
                interval_text(rate),
+               by_cores ? digits_text(found->rate.value / one_core->rate.value, 3) : "-",
+               by_cores ? percent_text(100 * found->rate.value / one_core->rate.value / s.blocks) : "-",
                digits_text(waits ? 1 / per_cycle : per_cycle),
                lawful ? digits_text(lawful->passes) : "-",
                lawful ? digits_text(lawful->measured.value) : "-",

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "probes/gemm/gemm.hpp"
+
 namespace npgpu {
 
 // The functions that are used, as the reference BLAS (Fortran) has them, and how many threads there are, if the library
@@ -19,16 +21,22 @@ struct Blas {
   std::string text;                    // "OpenBLAS 0.3.21 (libopenblas.so.0)"
   std::string why_not;                 // in one sentence; empty if it is there
 
-  // C = A * B, column by column: A has m rows, C too, B k.
-  void multiply(const float* a, const float* b, float* c, int m, int n, int k) const { call(sgemm, a, b, c, m, n, k); }
-  void multiply(const double* a, const double* b, double* c, int m, int n, int k) const {
-    call(dgemm, a, b, c, m, n, k);
+  // Columns of C, as the call says; alpha times a sign. The matrices begin at a, b and c.
+  void multiply(const float* a, const float* b, float* c, const gemm::Call& one, int sign = 1) const {
+    call(sgemm, a, b, c, one, sign);
+  }
+  void multiply(const double* a, const double* b, double* c, const gemm::Call& one, int sign = 1) const {
+    call(dgemm, a, b, c, one, sign);
   }
 
  private:
-  template <class Real> static void call(Gemm<Real> gemm, const Real* a, const Real* b, Real* c, int m, int n, int k) {
-    const Real one = 1, zero = 0;
-    gemm("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);
+  template <class Real>
+  static void call(Gemm<Real> gemm, const Real* a, const Real* b, Real* c, const gemm::Call& one, int sign) {
+    const int m = static_cast<int>(one.m), n = static_cast<int>(one.n), k = static_cast<int>(one.k),
+              lda = static_cast<int>(one.lda), ldb = static_cast<int>(one.ldb), ldc = static_cast<int>(one.ldc);
+    const Real alpha = static_cast<Real>(sign * one.alpha), beta = static_cast<Real>(one.beta);
+    gemm(one.transpose_a ? "T" : "N", one.transpose_b ? "T" : "N", &m, &n, &k, &alpha, a, &lda, b + one.first_of_b,
+         &ldb, &beta, c + one.first_of_c, &ldc);
   }
 };
 // Looked for once: $NPGPU_BLAS, then MKL, OpenBLAS, BLIS, and whatever the system has for libblas.so.3.

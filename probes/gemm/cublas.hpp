@@ -8,11 +8,12 @@
 
 #include "netpipe/devices/cuda/handles.hpp"
 #include "npgpu/probe.hpp"
+#include "probes/gemm/gemm.hpp"
 
 namespace npgpu::cuda {
 
 // The functions that are used, as cuBLAS documents them; a handle is a pointer, a status 0 where all went well, an
-// operation 0 where nothing is transposed.
+// operation 0 where nothing is transposed, and 1 where it is.
 struct Cublas {
   using Handle = void*;
   template <class Real>
@@ -41,19 +42,22 @@ class CublasHandle {
   static constexpr std::uint64_t workspace_bytes = 32 * MiB;  // what cuBLAS itself takes on Hopper
 
   explicit CublasHandle(cudaStream_t);
-  // Enqueues C = A * B, column by column: A has m rows, C too, B k.
-  void multiply(const float* a, const float* b, float* c, std::uint32_t m, std::uint32_t n, std::uint32_t k) const {
-    const float one = 1, zero = 0;
-    const int rows = static_cast<int>(m), columns = static_cast<int>(n), inner = static_cast<int>(k);
-    check_status(cublas_.sgemm(handle_.get(), 0, 0, rows, columns, inner, &one, a, rows, b, inner, &zero, c, rows));
+  // Enqueues columns of C, as the call says; alpha times a sign. The matrices begin at a, b and c.
+  void multiply(const float* a, const float* b, float* c, const gemm::Call& one, int sign = 1) const {
+    call(cublas_.sgemm, a, b, c, one, sign);
   }
-  void multiply(const double* a, const double* b, double* c, std::uint32_t m, std::uint32_t n, std::uint32_t k) const {
-    const double one = 1, zero = 0;
-    const int rows = static_cast<int>(m), columns = static_cast<int>(n), inner = static_cast<int>(k);
-    check_status(cublas_.dgemm(handle_.get(), 0, 0, rows, columns, inner, &one, a, rows, b, inner, &zero, c, rows));
+  void multiply(const double* a, const double* b, double* c, const gemm::Call& one, int sign = 1) const {
+    call(cublas_.dgemm, a, b, c, one, sign);
   }
 
  private:
+  template <class Real>
+  void call(Cublas::Gemm<Real> gemm, const Real* a, const Real* b, Real* c, const gemm::Call& one, int sign) const {
+    const Real alpha = static_cast<Real>(sign * one.alpha), beta = static_cast<Real>(one.beta);
+    check_status(gemm(handle_.get(), one.transpose_a, one.transpose_b, static_cast<int>(one.m), static_cast<int>(one.n),
+                      static_cast<int>(one.k), &alpha, a, static_cast<int>(one.lda), b + one.first_of_b,
+                      static_cast<int>(one.ldb), &beta, c + one.first_of_c, static_cast<int>(one.ldc)));
+  }
   static void check_status(int status) {
     if (status != 0) [[unlikely]]
       check_cublas(status, "a product of matrices");

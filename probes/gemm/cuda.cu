@@ -1,42 +1,25 @@
-// Products of matrices by cuBLAS, with the matrices in the GPU's memory or in the host's.
+// Products of matrices by cuBLAS, with the matrices in the GPU's memory or in the host's, and by cuBLASLt of the types
+// of tensor cores.
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/host/facts.hpp"
 #include "npgpu/error.hpp"
 #include "probes/cuda.hpp"
+#include "probes/gemm/blas.hpp"
+#include "probes/gemm/blas_threads.hpp"
 #include "probes/gemm/cublas.hpp"
+#include "probes/gemm/cublas_lt.hpp"
 #include "probes/gemm/elements.hpp"
 #include "probes/gemm/gemm.hpp"
+#include "probes/gemm/matrices.hpp"
 
 namespace npgpu::cuda {
 
 namespace {
-
-constexpr unsigned blocks = 1024, threads = 256;
-
-template <class Real>
-__global__ void fill_operands(Real* a, Real* b, std::uint32_t m, std::uint32_t n, std::uint32_t k) {
-  const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x,
-                      step = std::uint64_t{gridDim.x} * blockDim.x;
-  for (std::uint64_t i = first; i < std::uint64_t{m} * k; i += step)
-    a[i] =
-        static_cast<Real>(gemm::left_element(static_cast<std::uint32_t>(i % m), static_cast<std::uint32_t>(i / m), k));
-  for (std::uint64_t i = first; i < std::uint64_t{k} * n; i += step)
-    b[i] = static_cast<Real>(gemm::right_element(static_cast<std::uint32_t>(i % k), static_cast<std::uint32_t>(i / k)));
-}
-
-// The place of the first element that is not what it must be.
-template <class Real>
-__global__ void find_wrong(const Real* c, std::uint32_t m, std::uint32_t n, gemm::Product product,
-                           unsigned long long* first_wrong) {
-  const std::uint64_t all = std::uint64_t{m} * n;
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < all;
-       i += std::uint64_t{gridDim.x} * blockDim.x) {
-    const auto right = static_cast<Real>(product(static_cast<std::uint32_t>(i % m), static_cast<std::uint32_t>(i / m)));
-    if (!(c[i] == right)) atomicMin(first_wrong, static_cast<unsigned long long>(i));
-  }
-}
 
 // Grows as points need it: a runner may be asked for more than it was opened for.
 class Matrix {
@@ -74,28 +57,39 @@ std::vector<ProbeStep> steps_from_host(std::span<const ProbeStep> steps) {
 class GemmRunner final : public CudaProbeRunner {
  public:
   GemmRunner(const Probe& probe, std::span<const ProbeStep> steps)
-      : CudaProbeRunner(probe, steps), cublas_(stream()), tables_(Memory::device, table_bytes + sizeof(std::uint64_t)) {
+      : CudaProbeRunner(probe, steps), tables_(Memory::device, table_bytes + sizeof(std::uint64_t)) {
     device_.reserve(gemm::bytes_of(steps));
     host_.reserve(gemm::bytes_of(steps_from_host(steps)));
   }
   double work() const override { return gemm::work_of(shape()); }
   ProbeStep settled(const ProbeStep& step, std::span<const Shape> known) override {
-    return gemm::settled(step, known, [&](const ProbeStep& serial) {
-      prepare(serial);
-      return gemm::advised_panels(shape(), costs());
-    });
+    return gemm::settled(
+        step, known,
+        [&](const ProbeStep& serial) {
+          prepare(serial);
+          return gemm::advised_panels(shape(), costs());
+        },
+        [&](const ProbeStep& alone) {
+          prepare(alone);
+          const gemm::Columns all = gemm::all_columns(shape());
+          const Seconds device = look([&] { once(1); }), fixed = look([&] { copy_a(stream()); });
+          take_host_threads();
+          return gemm::advised_host_columns(shape(), device, fixed, look([&] { multiply_on_host(all, 1); }));
+        });
   }
 
  private:
-  static constexpr std::uint64_t table_bytes = gemm::table_elements * sizeof(std::uint32_t);
+  static constexpr std::uint64_t table_bytes = gemm::table_elements * sizeof(std::int32_t);
   static constexpr int looks = 3;
 
+  bool by_tensor_cores() const { return gemm::is_tensor_type(question().type); }
   bool from_host() const { return question().space == Space::host; }
   gemm::MatrixBytes sizes() const { return gemm::bytes_of(question(), shape()); }
   template <class Real> static Real* as(std::byte* data) { return reinterpret_cast<Real*>(data); }
-  // Calls visit with a value of the matrices' type.
+  // Calls visit with a value of the type of C.
   template <class Visit> void typed(Visit visit) const {
     if (question().type == DataType::fp64) visit(double{});
+    else if (question().type == DataType::int8) visit(std::int32_t{});
     else visit(float{});
   }
 
@@ -104,21 +98,35 @@ class GemmRunner final : public CudaProbeRunner {
     bench().gpu().make_current();
     device_.reserve(sizes());
     if (from_host()) host_.reserve(sizes());
-    const auto [m, n, k, panels] = matrices_of(shape());
-    typed([&]<class Real>(Real) {
-      fill_operands<<<blocks, threads, 0, stream()>>>(as<Real>(device_.a.data()), as<Real>(device_.b.data()), m, n, k);
-    });
-    cuda::check(cudaGetLastError(), "filling matrices");
-    const std::vector<std::uint32_t> tables = gemm::tables_of(k);
+    fill_operands(question(), shape(), device_.a.data(), device_.b.data(), stream());
+    const std::vector<std::int32_t> tables = gemm::tables_of(elements());
     copy(tables_.data(), reinterpret_cast<const std::byte*>(tables.data()), table_bytes, cudaMemcpyHostToDevice);
     if (from_host()) {
       copy(host_.a.data(), device_.a.data(), sizes().a, cudaMemcpyDeviceToHost);
       copy(host_.b.data(), device_.b.data(), sizes().b, cudaMemcpyDeviceToHost);
     }
-    while (ready_.size() < panels) ready_.emplace_back(), done_.emplace_back();
-    once();  // cuBLAS loads kernels and chooses among them at the first call, which no trial should wait for
+    if (shape().host_columns) take_host_threads();
+    while (ready_.size() < shape().panels) ready_.emplace_back(), done_.emplace_back();
+    take_library();
+    update_ = {shape().alpha, shape().beta, 1};
+    poison();
+    once(1);  // cuBLAS loads kernels and chooses among them at the first call, which no trial should wait for
     cuda::check(cudaStreamSynchronize(stream()), "the first product");
   }
+  void take_host_threads() {
+    if (!host_threads_) host_threads_.emplace();
+    // One core is left to this thread, which drives the GPU and would take turns with a thread of the library.
+    host_threads_->take(std::max(2u, static_cast<std::uint32_t>(host::core_cpus().size())) - 1);
+  }
+  void take_library() {
+    if (by_tensor_cores()) {
+      if (!lt_) lt_.emplace(stream());
+      lt_->prepare(question().type, gemm::call_of(shape(), gemm::all_columns(shape())));
+    } else if (!cublas_) {
+      cublas_.emplace(stream());
+    }
+  }
+  gemm::Elements elements() const { return gemm::elements_of(question(), shape()); }
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, cudaMemcpyKind kind) {
     cuda::check(cudaMemcpyAsync(to, from, bytes, kind, stream()), "copying a matrix");
     cuda::check(cudaStreamSynchronize(stream()), "copying a matrix");
@@ -127,34 +135,51 @@ class GemmRunner final : public CudaProbeRunner {
   ProbeSample launch(std::uint64_t repeats) override {
     bench().gpu().make_current();
     poison();
+    update_.repeats = repeats;
     const auto all = [&] {
-      for (std::uint64_t i = 0; i < repeats; ++i) once();
+      for (std::uint64_t i = 0; i < repeats; ++i) once(update_.sign(i));
     };
     return bench().time_launches(0, all);
   }
-  // C, and what is to be copied to the device, becomes what no run leaves: numbers that are none.
+  // C, and what is to be copied to the device, becomes what no run leaves: numbers that are none. Where C is read, it
+  // becomes what it holds at first, and on the device no number, too, if it is copied there.
   void poison() {
     const auto spoil = [&](const Matrix& matrix, std::uint64_t bytes) {
       cuda::check(cudaMemsetAsync(matrix.data(), 0xFF, bytes, stream()), "poisoning a matrix");
     };
-    spoil(device_.c, sizes().c);
+    if (shape().beta) fill_first(question(), shape(), device_.c.data(), stream());
+    else spoil(device_.c, sizes().c);
     if (!from_host()) return;
     spoil(device_.a, sizes().a);
     spoil(device_.b, sizes().b);
     copy(host_.c.data(), device_.c.data(), sizes().c, cudaMemcpyDeviceToHost);
+    if (shape().beta) spoil(device_.c, sizes().c);
   }
 
-  void once() {
-    if (!from_host()) multiply({0, shape().n});
-    else if (shape().panels == 1) in_turn();
-    else overlapped();
+  void once(int sign) {
+    if (!from_host()) multiply(gemm::all_columns(shape()), sign);
+    else if (shape().panels == 1) in_turn(sign);
+    else overlapped(sign);
+    if (shape().host_columns) multiply_on_host(gemm::host_columns(shape()), sign);  // while the device is at work
   }
-  void multiply(const gemm::Columns& columns) {
-    const auto [m, n, k, panels] = matrices_of(shape());
-    typed([&]<class Real>(Real) {
-      cublas_.multiply(as<Real>(device_.a.data()), as<Real>(device_.b.data()) + std::uint64_t{k} * columns.first,
-                       as<Real>(device_.c.data()) + std::uint64_t{m} * columns.first, m, columns.count, k);
+  void multiply_on_host(const gemm::Columns& columns, int sign) {
+    const auto by_blas = [&]<class Real>(Real) {
+      blas().multiply(as<Real>(host_.a.data()), as<Real>(host_.b.data()), as<Real>(host_.c.data()),
+                      gemm::call_of(shape(), columns), sign);
+    };
+    host_threads_->each([&] {
+      if (question().type == DataType::fp64) by_blas(double{});
+      else by_blas(float{});
     });
+  }
+  void multiply(const gemm::Columns& columns, int sign = 1) {
+    if (by_tensor_cores()) return lt_->multiply(device_.a.data(), device_.b.data(), device_.c.data(), sign);
+    const auto by_cublas = [&]<class Real>(Real) {
+      cublas_->multiply(as<Real>(device_.a.data()), as<Real>(device_.b.data()), as<Real>(device_.c.data()),
+                        gemm::call_of(shape(), columns), sign);
+    };
+    if (question().type == DataType::fp64) by_cublas(double{});
+    else by_cublas(float{});
   }
   void enqueue_copy(std::byte* to, const std::byte* from, std::uint64_t bytes, cudaMemcpyKind kind,
                     cudaStream_t stream) {
@@ -163,9 +188,22 @@ class GemmRunner final : public CudaProbeRunner {
   void copy_a(cudaStream_t stream) {
     enqueue_copy(device_.a.data(), host_.a.data(), sizes().a, cudaMemcpyHostToDevice, stream);
   }
-  void copy_b(const gemm::Columns& columns, cudaStream_t stream) {
-    const std::uint64_t column = sizes().b / shape().n, first = column * columns.first;
-    enqueue_copy(device_.b.data() + first, host_.b.data() + first, column * columns.count, cudaMemcpyHostToDevice,
+  // B and, where it is read, C.
+  void copy_in(const gemm::Columns& columns, cudaStream_t stream) {
+    const std::uint64_t element = gemm::bytes_of_operand(question().type), column = sizes().b / shape().n;
+    if (transposes_b(shape().ops)) {  // columns of B lie side by side in each row
+      const std::uint64_t first = element * columns.first, pitch = element * shape().n;
+      cuda::check(cudaMemcpy2DAsync(device_.b.data() + first, pitch, host_.b.data() + first, pitch,
+                                    element * columns.count, shape().k, cudaMemcpyHostToDevice, stream),
+                  "copying a matrix");
+    } else {
+      const std::uint64_t first = column * columns.first;
+      enqueue_copy(device_.b.data() + first, host_.b.data() + first, column * columns.count, cudaMemcpyHostToDevice,
+                   stream);
+    }
+    if (!shape().beta) return;
+    const std::uint64_t of_c = sizes().c / shape().n, first = of_c * columns.first;
+    enqueue_copy(device_.c.data() + first, host_.c.data() + first, of_c * columns.count, cudaMemcpyHostToDevice,
                  stream);
   }
   void copy_c(const gemm::Columns& columns, cudaStream_t stream) {
@@ -173,27 +211,27 @@ class GemmRunner final : public CudaProbeRunner {
     enqueue_copy(host_.c.data() + first, device_.c.data() + first, column * columns.count, cudaMemcpyDeviceToHost,
                  stream);
   }
-  void in_turn() {
-    const gemm::Columns all{0, shape().n};
+  void in_turn(int sign) {
+    const gemm::Columns all = gemm::device_columns(shape());
     copy_a(stream());
-    copy_b(all, stream());
-    multiply(all);
+    copy_in(all, stream());
+    multiply(all, sign);
     copy_c(all, stream());
   }
   static void wait(cudaStream_t stream, const Event& event) {
     cuda::check(cudaStreamWaitEvent(stream, event.get(), 0), "waiting for a panel");
   }
   // Each engine has a stream. The next repeat begins where this one has ended.
-  void overlapped() {
+  void overlapped(int sign) {
     begin_.record(stream());
     wait(down_.get(), begin_);
     copy_a(down_.get());
     for (std::uint32_t p = 0; p < shape().panels; ++p) {
       const gemm::Columns columns = gemm::panel_of(shape(), p);
-      copy_b(columns, down_.get());
+      copy_in(columns, down_.get());
       ready_[p].record(down_.get());
       wait(stream(), ready_[p]);
-      multiply(columns);
+      multiply(columns, sign);
       done_[p].record(stream());
       wait(up_.get(), done_[p]);
       copy_c(columns, up_.get());
@@ -211,7 +249,7 @@ class GemmRunner final : public CudaProbeRunner {
   }
   gemm::PanelCosts costs() {
     gemm::PanelCosts costs;
-    const gemm::Columns all{0, shape().n};
+    const gemm::Columns all = gemm::all_columns(shape());
     Shape cut = shape();
     const auto candidates = gemm::panel_candidates(shape());
     const double more = candidates.back() - 1;
@@ -226,7 +264,7 @@ class GemmRunner final : public CudaProbeRunner {
       rest = std::max(Seconds{0}, whole - start);
     };
     costs.copy_a = look([&] { copy_a(stream()); });
-    divide([&](const gemm::Columns& columns) { copy_b(columns, stream()); }, costs.start_b, costs.all_b);
+    divide([&](const gemm::Columns& columns) { copy_in(columns, stream()); }, costs.start_b, costs.all_b);
     divide([&](const gemm::Columns& columns) { copy_c(columns, stream()); }, costs.start_c, costs.all_c);
     for (auto p = candidates.rbegin(); p != candidates.rend(); ++p) {
       cut.panels = *p;
@@ -243,15 +281,13 @@ class GemmRunner final : public CudaProbeRunner {
       cuda::check(cudaMemsetAsync(device_.c.data(), 0xFF, sizes().c, stream()), "poisoning a matrix");
       copy(device_.c.data(), host_.c.data(), sizes().c, cudaMemcpyHostToDevice);
     }
-    const auto [m, n, k, panels] = matrices_of(shape());
-    const auto product = gemm::product_of(as<const std::uint32_t>(tables_.data()), k);
+    const auto product = gemm::product_of(as<const std::int32_t>(tables_.data()), elements());
     auto* const first = as<unsigned long long>(tables_.data() + table_bytes);
     cuda::check(cudaMemsetAsync(first, 0xFF, sizeof *first, stream()), "comparing the product");
     std::optional<std::string> wrong;
     typed([&]<class Real>(Real) {
       const Real* const c = as<const Real>(device_.c.data());
-      find_wrong<<<blocks, threads, 0, stream()>>>(c, m, n, product, first);
-      cuda::check(cudaGetLastError(), "comparing the product");
+      find_wrong(question(), shape(), c, product, update_, first, stream());
       unsigned long long place = 0;
       copy(reinterpret_cast<std::byte*>(&place), reinterpret_cast<const std::byte*>(first), sizeof place,
            cudaMemcpyDeviceToHost);
@@ -259,14 +295,20 @@ class GemmRunner final : public CudaProbeRunner {
       Real found = 0;
       copy(reinterpret_cast<std::byte*>(&found), reinterpret_cast<const std::byte*>(c + place), sizeof found,
            cudaMemcpyDeviceToHost);
-      const std::vector<std::uint32_t> tables = gemm::tables_of(k);
+      const std::vector<std::int32_t> tables = gemm::tables_of(elements());
+      const std::uint32_t m = shape().m;
       const auto row = static_cast<std::uint32_t>(place % m), column = static_cast<std::uint32_t>(place / m);
-      wrong = gemm::wrong_text(row, column, found, gemm::product_of(tables.data(), k)(row, column));
+      const std::int64_t sum = gemm::product_of(tables.data(), elements())(row, column);
+      wrong = gemm::wrong_text(row, column, static_cast<double>(found),
+                               static_cast<double>(update_.of(sum, gemm::first_of_c(row, column))));
     });
     return wrong;
   }
 
-  CublasHandle cublas_;
+  std::optional<CublasHandle> cublas_;
+  std::optional<CublasLtHandle> lt_;
+  std::optional<BlasThreads> host_threads_;
+  gemm::Update update_;
   Stream down_, up_;  // to the device, and from it
   Event begin_, end_;
   std::vector<Event> ready_, done_;  // of each panel: B is there; C is computed
@@ -278,15 +320,22 @@ class GemmProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override {
-    return "products of matrices by cuBLAS, with the matrices on the GPU and on the host";
+    return "products of matrices by cuBLAS, with the matrices on the GPU and on the host, and by tensor cores' types";
   }
+  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (shape.blocks != 1 || shape.one_block_per_sm) return "cuBLAS chooses the blocks";
+    if (shape.host_columns && !blas().why_not.empty()) return blas().why_not;
     return gemm::refuses(c, shape);
   }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return gemm::device_shapes(context(c).layout, c); }
+  std::vector<Shape> shapes(const ProbeCase& c) const override {
+    auto all = gemm::device_shapes(context(c).layout, c);
+    std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
+    return all;
+  }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    return {gemm::bytes_of(steps_from_host(steps)).sum(), gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes};
+    return {gemm::bytes_of(steps_from_host(steps)).sum(),
+            gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes + CublasLtHandle::workspace_bytes};
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<GemmRunner>(*this, steps);
@@ -294,14 +343,23 @@ class GemmProbe final : public CudaProbe {
 
  private:
   static constexpr Space spaces[] = {Space::global, Space::host};
-  std::vector<ProbeCase> questions(const std::string& device) const override { return gemm::cases(device, spaces); }
+  std::vector<ProbeCase> questions(const std::string& device) const override {
+    auto all = gemm::cases(device, spaces);
+    for (const ProbeCase& c : gemm::tensor_cases(device)) all.push_back(c);
+    return all;
+  }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (!cublas().why_not.empty()) return cublas().why_not;
-    for (const ProbeCase& one : questions(c.device))
-      if (one == c) return std::nullopt;
-    return "probe gemm multiplies matrices of fp32 and fp64, in global memory or the host's";
+    const bool by_tensor_cores = gemm::is_tensor_type(c.type);
+    const auto all = questions(c.device);
+    if (std::find(all.begin(), all.end(), c) == all.end()) return gemm::what_there_is;
+    if (const std::string& why = by_tensor_cores ? cublas_lt().why_not : cublas().why_not; !why.empty()) return why;
+    const int least = c.type == DataType::fp8 ? 89 : 80;
+    if (by_tensor_cores && capability_of(*ordinal_of(c.device)) < least)
+      return c.device + " has no such products, which need compute capability " + (least == 89 ? "8.9" : "8.0");
+    return std::nullopt;
   }
   Limit limit(const ProbeCase& c, int ordinal) const override {
+    if (gemm::is_tensor_type(c.type)) return tensor_limit(c.type, ordinal);
     Limit limit = arithmetic_limit(c.type, ordinal);
     const int capability = capability_of(ordinal);
     if (c.type == DataType::fp64 && (capability == 80 || capability == 90)) {
@@ -310,7 +368,9 @@ class GemmProbe final : public CudaProbe {
     }
     return limit;
   }
-  std::string library() const override { return cublas().text; }
+  std::string library(const ProbeCase& c) const override {
+    return gemm::is_tensor_type(c.type) ? cublas_lt().text : cublas().text;
+  }
   // cuBLAS has a CUDA runtime of its own, which is not told that the context is gone.
   bool allows_context_reset() const override { return false; }
 };

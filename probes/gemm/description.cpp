@@ -6,7 +6,8 @@ namespace npgpu {
 
 const Joined<ProbeDescription> gemm_description(
     {.name = "gemm",
-     .summary = "products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies",
+     .summary = "products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, types, transposed, with C "
+                "read, and with copies",
      .question = ProbeQuestion::matrix_products,
      .axes = {.matrices = true},
      .is_usual = false,

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "netpipe/engine/each_once.hpp"
-#include "probes/gemm/elements.hpp"
 
 namespace npgpu::gemm {
 
@@ -18,6 +17,20 @@ constexpr std::uint64_t most_of_dimension = 0x7fffffff;  // libraries count in 3
 
 // m, n, k
 constexpr std::uint32_t ragged[][3] = {{4096, 64, 4096}, {64, 4096, 4096}, {4096, 4096, 64}, {4095, 1001, 333}};
+
+// Whole numbers below that are exact: in C, and among the sums, of which the tensor cores of fp8 keep fewer digits.
+double exact_below(DataType type) { return type == DataType::fp64 ? 0x1p53 : type == DataType::int8 ? 0x1p31 : 0x1p24; }
+double exact_sums_below(DataType type) { return type == DataType::fp8 ? 0x1p13 : exact_below(type); }
+
+// One square in every other way: transposed, and with C read.
+void add_ways(std::vector<Shape>& to, const Shape& square) {
+  for (const Ops ops : {Ops::nt, Ops::tn, Ops::tt}) {
+    to.push_back(square);
+    to.back().ops = ops;
+  }
+  to.push_back(square);
+  to.back().beta = 1;
+}
 
 Shape matrices(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
   Shape s;
@@ -40,11 +53,28 @@ std::vector<ProbeCase> cases(const std::string& device, std::span<const Space> s
   return all;
 }
 
-std::uint64_t bytes_of_element(const ProbeCase& c) { return c.type == DataType::fp64 ? sizeof(double) : sizeof(float); }
+std::vector<ProbeCase> tensor_cases(const std::string& device) {
+  std::vector<ProbeCase> all;
+  for (const DataType type : {DataType::fp16, DataType::bf16, DataType::tf32, DataType::fp8, DataType::int8})
+    all.push_back(gemm_case(device, type, Space::global));
+  return all;
+}
+
+std::uint64_t bytes_of_operand(DataType type) {
+  switch (type) {
+    case DataType::fp64: return 8;
+    case DataType::fp16:
+    case DataType::bf16: return 2;
+    case DataType::fp8:
+    case DataType::int8: return 1;
+    default: return 4;
+  }
+}
 
 MatrixBytes bytes_of(const ProbeCase& c, const Shape& s) {
-  const std::uint64_t m = s.m, n = s.n, k = s.k, each = bytes_of_element(c);
-  return {m * k * each, k * n * each, m * n * each};
+  const std::uint64_t m = s.m, n = s.n, k = s.k, each = bytes_of_operand(c.type),
+                      of_c = c.type == DataType::fp64 ? sizeof(double) : sizeof(float);
+  return {m * k * each, k * n * each, m * n * of_c};
 }
 
 MatrixBytes bytes_of(std::span<const ProbeStep> steps) {
@@ -73,12 +103,28 @@ std::vector<Shape> device_shapes(const Layout& l, const ProbeCase& c) {
   if (c.space == Space::host) {
     for (std::uint32_t n = 512; n <= 8192; n *= 2)
       for (const std::uint32_t panels : {1u, 0u}) add(square(n, panels));
+    for (std::uint32_t n = 1024; n <= 8192; n *= 2) {
+      Shape shared = square(n, 0);
+      shared.host_columns = Shape::as_advised;
+      add(shared);
+    }
+    return all;
+  }
+  if (is_tensor_type(c.type)) {
+    for (std::uint32_t n = 1024; n <= 8192; n *= 2) {
+      Shape s = square(n);
+      s.ops = Ops::tn;
+      add(s);
+    }
     return all;
   }
   for (std::uint32_t n = 128; n <= 8192; n *= 2) add(square(n));
   for (std::uint32_t n = 8128; n < 8192; n += 8) add(square(n));
   for (const std::uint32_t n : {8129u, 8130u, 8132u, 8191u}) add(square(n));
   for (const auto& [m, n, k] : ragged) add(matrices(m, n, k));
+  std::vector<Shape> ways;
+  add_ways(ways, square(4096));
+  for (const Shape& s : ways) add(s);
   return all;
 }
 
@@ -94,6 +140,7 @@ std::vector<Shape> host_shapes(std::span<const std::uint32_t> cores) {
   for (std::uint32_t n = 128; n <= usual; n *= 2) sizes.push_back(square(n));
   for (std::uint32_t n = usual - 64; n < usual; n += 8) sizes.push_back(square(n));
   for (const auto& [m, n, k] : ragged) sizes.push_back(matrices(m, n, k));
+  add_ways(sizes, square(usual));
   for (Shape& s : sizes) {
     s.blocks = cores.back();
     all.push_back(s);
@@ -107,20 +154,64 @@ std::optional<std::string> refuses(const ProbeCase& c, const Shape& s) {
   if (!s.m || !s.n || !s.k) return "gemm needs m, n and k, or square: square=4096";
   if (s.m > most_of_dimension || s.n > most_of_dimension || s.k > most_of_dimension)
     return "libraries count m, n and k in 31 bits";
-  if (const std::uint32_t most = c.type == DataType::fp32 ? max_k_fp32 : max_k_fp64; s.k > most)
-    return fmt::format("the sums of a k up to {} are held exactly by {}, and results are compared exactly", most,
-                       name(c.type));
+  if (s.alpha == 0 || std::abs(s.alpha) > most_factor || std::abs(s.beta) > 1)
+    return fmt::format("alpha {}, beta {}: alpha is -{} to {} and not 0, beta is -1, 0 or 1, so that C stays exact",
+                       s.alpha, s.beta, most_factor, most_factor);
+  if (c.type == DataType::fp8 || c.type == DataType::int8) {
+    if (s.ops != Ops::tn || s.m % 16 || s.n % 16 || s.k % 16)
+      return fmt::format("libraries multiply {} with ops=tn, and m, n and k that 16 divides", name(c.type));
+    if (c.type == DataType::int8 && (s.alpha != 1 || s.beta != 0)) return "int8 has alpha 1 and beta 0";
+  }
+  const double sum = largest_sum(elements_of(c, s)), of_c = s.beta ? most_of_c : 0;
+  if (sum >= exact_sums_below(c.type) || std::abs(s.alpha) * (s.beta ? 2 : 1) * sum + of_c >= exact_below(c.type))
+    return fmt::format("{} does not hold the sums of k {}{} exactly, and results are compared exactly: a smaller k{}",
+                       name(c.type), s.k, s.alpha == 1 && !s.beta ? "" : " with this alpha and beta",
+                       s.operands == Operands::random ? ", or other operands" : "");
   if (c.space != Space::host && s.panels != 1) return "matrices in the device's memory are not copied: panels=1";
-  if (s.panels > s.n) return fmt::format("{} panels of {} columns", s.panels, s.n);
+  if (s.host_columns && c.space != Space::host)
+    return "the host has a part only where the matrices lie in its memory: --space host";
+  if (s.host_columns >= s.n && s.host_columns != Shape::as_advised)
+    return fmt::format("{} of {} columns by the host: at least one is the device's", s.host_columns, s.n);
+  if (s.panels > s.n - (s.host_columns == Shape::as_advised ? 0 : s.host_columns))
+    return fmt::format("{} panels of {} columns", s.panels, s.n);
   return std::nullopt;
 }
 
 Columns panel_of(const Shape& s, std::uint32_t panel) {
-  const std::uint64_t step = s.n / period >= s.panels ? period : 1, units = s.n / step;
+  const std::uint32_t n = device_columns(s).count;
+  const std::uint64_t step = n / period >= s.panels ? period : 1, units = n / step;
   const auto cut = [&](std::uint64_t p) {
-    return p == s.panels ? s.n : static_cast<std::uint32_t>(units * p / s.panels * step);
+    return p == s.panels ? n : static_cast<std::uint32_t>(units * p / s.panels * step);
   };
   return {cut(panel), cut(panel + 1) - cut(panel)};
+}
+
+std::uint32_t advised_host_columns(const Shape& s, Seconds device, Seconds fixed, Seconds host) {
+  const double of_host = device / (host + device - fixed);  // fixed + (device - fixed) (1 - x) = host x
+  const auto columns = static_cast<std::uint32_t>(std::clamp(of_host, 0.0, 1.0) * s.n);
+  if (columns < period) return std::min(columns, s.n - 1);
+  const auto time = [&](std::uint32_t of_columns) {
+    const double x = static_cast<double>(of_columns) / s.n;
+    return std::max(fixed + (device - fixed) * (1 - x), host * x);
+  };
+  const std::uint32_t below = columns / period * period, above = below + period;
+  return std::min(time(above) < time(below) ? above : below, s.n - 1);
+}
+
+Call call_of(const Shape& s, const Columns& columns) {
+  const bool a = transposes_a(s.ops), b = transposes_b(s.ops);
+  return {.transpose_a = a,
+          .transpose_b = b,
+          .m = s.m,
+          .n = columns.count,
+          .k = s.k,
+          .lda = a ? s.k : s.m,
+          .ldb = b ? s.n : s.k,
+          .ldc = s.m,
+          .alpha = s.alpha,
+          .beta = s.beta,
+          .first_of_b = std::uint64_t{columns.first} * (b ? 1 : s.k),
+          .first_of_c = std::uint64_t{columns.first} * s.m};
 }
 
 std::vector<std::uint32_t> panel_candidates(const Shape& s) {

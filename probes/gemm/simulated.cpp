@@ -1,7 +1,10 @@
 // Products of matrices on simulated devices. A spec says how fast they are by what divides m, n and k, as a library's
 // kernels are (Allada et al. 2009, Table III): hardware.gemm_fp32_64_gflops where 64 divides all of them, then 32, 16,
-// 8 and 1; what it leaves out has the rate of the next larger one. Copies take what the spec's links say, and panels go
-// through its engines as the simulator of streams plays them.
+// 8 and 1; what it leaves out has the rate of the next larger one; hardware.gemm_fp16_64_gflops and so on are those of
+// tensor cores. Whatever is transposed takes as long. Where beta is not 0, C is read from memory after the products, at
+// the memory's rate. Of columns
+// that are the host's, the rate is hardware.host_gemm_fp32_gflops; they take their time beside the device's. Copies
+// take what the spec's links say, and panels go through its engines as the simulator of streams plays them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,6 +39,10 @@ double rate_of(const Spec& spec, DataType type, const Shape& s) {
   return rate;
 }
 
+double host_rate_of(const Spec& spec, DataType type) {
+  return number_fact(spec.hardware, fmt::format("host_gemm_{}_gflops", name(type))) * 1e9;
+}
+
 bool has_rate(const Spec& spec, DataType type) { return rate_of(spec, type, gemm::square(divisors[0])) > 0; }
 
 Seconds copy_time(const Link& link, std::uint64_t bytes) {
@@ -55,30 +62,50 @@ class GemmRunner final : public ProbeRunner {
   std::string binding() const override { return "simulated: no thread runs"; }
   Telemetry telemetry() override { return device_->telemetry(); }
   ProbeStep settled(const ProbeStep& step, std::span<const Shape> known) override {
-    return gemm::settled(step, known, [&](const ProbeStep& serial) {
-      prepare(serial);
-      return gemm::advised_panels(shape(), costs());
-    });
+    return gemm::settled(
+        step, known,
+        [&](const ProbeStep& serial) {
+          prepare(serial);
+          return gemm::advised_panels(shape(), costs());
+        },
+        [&](const ProbeStep& alone) {
+          prepare(alone);
+          return gemm::advised_host_columns(shape(), once_, costs().copy_a, host_time(gemm::all_columns(shape())));
+        });
   }
 
  private:
   void set_up() override {
     if (shape().panels == 0) throw Error(ErrorKind::usage, "panels=0: how many there are has to be settled first");
-    once_ = question().space == Space::host ? gemm::time_of(shape(), costs(), shape().panels) : compute({0, shape().n});
+    once_ = question().space == Space::host ? gemm::time_of(shape(), costs(), shape().panels)
+                                            : compute(gemm::all_columns(shape()));
+    if (shape().host_columns) once_ = std::max(once_, host_time(gemm::host_columns(shape())));
     result_.poison();
+  }
+  Seconds host_time(const gemm::Columns& columns) const {
+    Shape part = shape();
+    part.n = columns.count;
+    return Seconds{gemm::work_of(part) / host_rate_of(device_->spec(), question().type)};
   }
   Seconds compute(const gemm::Columns& columns) const {
     Shape part = shape();
     part.n = columns.count;
-    return latency_ + Seconds{gemm::work_of(part) / rate_of(device_->spec(), question().type, part)};
+    const Spec& spec = device_->spec();
+    const Seconds products{gemm::work_of(part) / rate_of(spec, question().type, part)};
+    const bool reads = part.beta != 0 && spec.d2d;  // a copy within the device reads and writes each byte
+    return latency_ + products +
+           (reads ? Seconds{static_cast<double>(gemm::bytes_of(question(), part).c) / (2 * spec.d2d->bytes_per_s)}
+                  : Seconds{0});
   }
   gemm::PanelCosts costs() const {
     const Link &down = *device_->spec().link(Direction::h2d, Memory::pinned),
                &up = *device_->spec().link(Direction::d2h, Memory::pinned);
-    const gemm::MatrixBytes bytes = gemm::bytes_of(question(), shape());
+    Shape own = shape();  // without the host's columns
+    own.n = gemm::device_columns(own).count;
+    const gemm::MatrixBytes bytes = gemm::bytes_of(question(), own);
     gemm::PanelCosts costs{.copy_a = copy_time(down, bytes.a),
                            .start_b = down.latency,
-                           .all_b = copy_time(down, bytes.b) - down.latency,
+                           .all_b = copy_time(down, bytes.b + (shape().beta ? bytes.c : 0)) - down.latency,
                            .start_c = up.latency,
                            .all_c = copy_time(up, bytes.c) - up.latency,
                            .copy_engines = device_->spec().copy_engines};
@@ -111,27 +138,36 @@ class SimulatedGemm final : public Probe {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view device_kind() const override { return "sim"; }
+  bool takes_operands(const ProbeCase&, Operands) const override { return true; }  // its time does not depend on them
   std::string_view summary() const override { return "products of matrices on simulated devices; no measurement"; }
   std::vector<ProbeCase> cases(const std::string& device) const override {
-    auto all = gemm::cases(device, spaces);
+    auto all = questions(device);
     std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
     return all;
   }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return gemm::device_shapes(context(c).layout, c); }
+  std::vector<Shape> shapes(const ProbeCase& c) const override {
+    auto all = gemm::device_shapes(context(c).layout, c);
+    std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
+    return all;
+  }
   std::optional<std::string> refuses_case(const ProbeCase& c) const override {
     const Spec spec = spec_of(c.device);
-    const DataType type = c.type == DataType::fp64 ? c.type : DataType::fp32;
+    const auto all = questions(c.device);
+    const DataType type = std::ranges::count(all, c.type, &ProbeCase::type) ? c.type : DataType::fp32;
     if (!has_rate(spec, type))
       return fmt::format("the spec of {} does not say how fast products of matrices are: add hardware.{} to {}",
                          spec.name, rate_key(type, divisors[0]), spec.file.string());
     if (c.space == Space::host &&
         (!spec.link(Direction::h2d, Memory::pinned) || !spec.link(Direction::d2h, Memory::pinned)))
       return fmt::format("the spec of {} has no copies of pinned memory both ways", spec.name);
-    if (std::ranges::count(gemm::cases(c.device, spaces), c)) return std::nullopt;
-    return "probe gemm multiplies matrices of fp32 and fp64, in global memory or the host's";
+    if (std::ranges::count(all, c)) return std::nullopt;
+    return gemm::what_there_is;
   }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (shape.blocks != 1 || shape.one_block_per_sm) return "a GPU's library chooses the blocks";
+    if (shape.host_columns && !(host_rate_of(spec_of(c.device), c.type) > 0))
+      return fmt::format("the spec does not say how fast the host is: add hardware.host_gemm_{}_gflops",
+                         npgpu::name(c.type));
     return gemm::refuses(c, shape);
   }
   ProbeContext context(const ProbeCase& c) const override {
@@ -153,6 +189,11 @@ class SimulatedGemm final : public Probe {
 
  private:
   static constexpr Space spaces[] = {Space::global, Space::host};
+  static std::vector<ProbeCase> questions(const std::string& device) {
+    auto all = gemm::cases(device, spaces);
+    std::ranges::move(gemm::tensor_cases(device), std::back_inserter(all));
+    return all;
+  }
 };
 
 }  // namespace

@@ -35,16 +35,16 @@ template <class Real> class Bare {
   explicit Bare(std::uint32_t n) : n_(n) {
     for (auto* matrix : {&a_, &b_, &c_}) *matrix = cuda::Buffer(Memory::device, std::uint64_t{n} * n * sizeof(Real));
     std::vector<Real> host(std::size_t{n} * n);
-    gemm::fill_left(host.data(), n, n);
+    gemm::fill_left(host.data(), {.k = n}, n);
     cuda::check(cudaMemcpy(a_.data(), host.data(), a_.bytes(), cudaMemcpyHostToDevice), "filling");
-    gemm::fill_right(host.data(), n, n);
+    gemm::fill_right(host.data(), {.k = n}, n);
     cuda::check(cudaMemcpy(b_.data(), host.data(), b_.bytes(), cudaMemcpyHostToDevice), "filling");
   }
   double us(std::uint64_t repeats) {
     std::vector<double> all;
     for (int i = 0; i < trials; ++i) {
       begin_.record(stream_.get());
-      for (std::uint64_t r = 0; r < repeats; ++r) handle_.multiply(at(a_), at(b_), at(c_), n_, n_, n_);
+      for (std::uint64_t r = 0; r < repeats; ++r) handle_.multiply(at(a_), at(b_), at(c_), call_);
       end_.record(stream_.get());
       stream_.synchronize();
       all.push_back(microseconds(cuda::Event::between(begin_, end_)) / static_cast<double>(repeats));
@@ -55,6 +55,7 @@ template <class Real> class Bare {
  private:
   static Real* at(const cuda::Buffer& b) { return reinterpret_cast<Real*>(b.data()); }
   std::uint32_t n_;
+  gemm::Call call_ = gemm::call_of(gemm::square(n_), {0, n_});
   cuda::Buffer a_, b_, c_;
   cuda::Stream stream_;
   cuda::CublasHandle handle_{stream_.get()};

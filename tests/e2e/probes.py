@@ -152,12 +152,35 @@ def products(where):
     rates = {p["panels"]: p["rate_per_s"]["value"] for p in json.loads(copied.out)["probes"][0]["points"]}
     check(len(rates) == 2 and 0 not in rates and rates[max(rates)] > 1.2 * rates[1], f"panels that are advised gain: {rates}")
 
-    for shape, words in (("square=64,panels=2", "panels=1"), ("square=64..128:0", "shape: square"), ("m=64", "needs m, n and k"),
+    # Transposed, with C read, by operands: axes of the trace; the host's part as the spec's rates advise.
+    ways = os.path.join(where, "ways.h5")
+    made = run("probe", "gemm", "--device", "sim:h200", "--type", "fp32", "--space", "global", "--shape", "m=64,n=128,k=256,ops=tn,alpha=-2,beta=1",
+               "--operands", "zeros,random", "--quiet", "--output", ways, "--json")
+    check(made.code == 0, made.err)
+    points = json.loads(made.out)["probes"][0]["points"]
+    check([(p["ops"], p["alpha"], p["beta"], p["operands"]) for p in points] == [("tn", -2, 1, "zeros"), ("tn", -2, 1, "random")], f"{points}")
+    table = " ".join(run("report", ways, "--all").out.split())
+    check("ops alpha beta operands" in table and "tn -2 1 zeros" in table, f"the report says so: {table}")
+    both = run("probe", "tensor,gemm", "--device", "sim:h200", "--operation", "wgmma,fma", "--type", "fp16,fp8", "--space", "shared,global",
+               "--operands", "zeros,random", "--quiet", "--output", os.path.join(where, "library.h5"), "--json")
+    check(both.code == 0, both.err)
+    names = {p["name"] for d in json.loads(run("derive", os.path.join(where, "library.h5"), "--json").out)["devices"] for p in d["parameters"]}
+    check({"gemm fp16 over wgmma, zeros", "gemm fp8 over wgmma, random", "gemm fp8, zeros"} <= names, f"{names}")
+    shared = run("probe", "gemm", "--device", "sim:h200", "--type", "fp32", "--space", "host", "--shape", "square=2048,panels=0,host_columns=advised",
+                 "--quiet", "--output", os.path.join(where, "shared.h5"), "--json")
+    check(shared.code == 0, shared.err)
+    point, = json.loads(shared.out)["probes"][0]["points"]
+    check(0 < point["host_columns"] < 1024 and point["panels"] > 1, f"the host's part is settled: {point}")
+
+    for shape, words in (("square=64,panels=2", "panels=1"), ("square=64,beta=2", "beta is -1, 0 or 1"), ("square=64,ops=xx", "nn, nt, tn, tt"),
+                         ("square=64,host_columns=8", "--space host"), ("square=64..128:0", "shape: square"), ("m=64", "needs m, n and k"),
                          ("square=1..100000", "at most 4096"), ("square=64,bytes=8", "no threads, ilp, access or bytes")):
         refused = run("probe", "gemm", "--device", "sim:h200", "--space", "global", "--shape", shape)
         check(refused.code != 0 and words in refused.err, f"{shape}: {refused.code} {refused.err}")
     refused = run("probe", "compute", "--device", "sim:h200", "--shape", "square=64")
     check(refused.code == 2 and "no m, n, k or panels" in refused.err, refused.err)
+    refused = run("probe", "compute", "--device", "sim:h200", "--shape", "beta=1")
+    check(refused.code == 2 and "no ops, alpha or beta" in refused.err, refused.err)
 
     # Where nobody asks for products, their library is not even looked for.
     for command in (["probe", "all", "--device", "host"], ["characterize", "--quick", "--device", "host"]):

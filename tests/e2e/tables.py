@@ -10,7 +10,7 @@ import pandas
 
 from npgpu_run import SOURCE, Checks, folder, run
 
-AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers", "shared_bytes", "operands", "intensity", "cluster", "pages"],
+AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers", "shared_bytes", "operands", "intensity", "cluster", "pages", "ops", "alpha", "beta", "host_columns"],
         "jobs": ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"],
         "calls": ["bytes", "blocks", "nodes"]}
 NOT_IN_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "failure", "failed_device", "limit_per_s", "limit_source",
@@ -81,7 +81,7 @@ with folder() as where:
             row = table.iloc[0]
             one = series[int(row.series)]
             visits, samples = one["visits"][:], one["samples"][:]
-            code = {a: 0 if row[a] in ("usual", "fixed") else row[a] for a in axes}  # of a word
+            code = {a: 0 if row[a] in ("usual", "fixed", "nn") else row[a] for a in axes}  # of a word
             at_point = numpy.all([visits[a] == code[a] for a in axes], axis=0)
             of_point = at_point & (visits["disturbed"] == 0)
             if row.visits_counted == of_point.sum():

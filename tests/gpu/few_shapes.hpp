@@ -61,6 +61,20 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
         std::tie(shape.m, shape.n, shape.k, shape.panels) = std::tuple(m, n, k, panels);
         if (panels == 1 || (c.space == Space::host && panels <= n)) all.push_back(shape);
       }
+    // Either operand transposed, C read and not, each with another alpha; part of the columns by the host.
+    for (const Ops ops : {Ops::nn, Ops::nt, Ops::tn, Ops::tt})
+      for (const std::int32_t beta : {0, 1, -1})
+        for (const std::uint32_t panels : {1u, 3u})
+          for (const std::uint32_t host_columns : {0u, 30u}) {
+            Shape shape{
+                .m = 144, .n = 80, .k = 208, .panels = panels, .ops = ops, .alpha = beta ? -2 : 3, .beta = beta};
+            shape.host_columns = host_columns;
+            if (c.type == DataType::int8) shape.alpha = 1, shape.beta = 0;
+            all.push_back(shape);
+          }
+    std::erase_if(all, [&](const Shape& shape) {
+      return find_probe(c.probe, c.device).refuses({c, shape}).has_value();
+    });
     return all;
   }
   if (c.probe == "roofline") {  // every intensity by one warp, and as many by some blocks as a checker ends in a minute

@@ -268,6 +268,13 @@ constexpr HardwareKey hardware_keys[] = {
     figure_key("gemm_fp64_16_gflops"),
     figure_key("gemm_fp64_8_gflops"),
     figure_key("gemm_fp64_1_gflops"),
+    figure_key("gemm_fp16_64_gflops"),  // and of tensor cores
+    figure_key("gemm_bf16_64_gflops"),
+    figure_key("gemm_tf32_64_gflops"),
+    figure_key("gemm_fp8_64_gflops"),
+    figure_key("gemm_int8_64_gflops"),
+    figure_key("host_gemm_fp32_gflops"),  // and of the host, whatever divides m, n and k
+    figure_key("host_gemm_fp64_gflops"),
 };
 
 Facts read_hardware(const JsonObject& from) {

@@ -127,9 +127,13 @@ RateClasses rate_classes(std::span<const SizeRate> sizes) {
 
 std::optional<RateClasses> classes_of(const ProbeSeries& series) {
   if (!asks(series.question, ProbeQuestion::matrix_products)) return std::nullopt;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<SizeRate>> all;
-  for (const ProbeResult& r : model::rates_of(series))
-    if (r.axes.m == r.axes.n && r.axes.n == r.axes.k) all[{r.axes.blocks, r.axes.panels}].push_back({r.axes.n, r.rate});
+  std::map<Shape, std::vector<SizeRate>> all;  // by the shape without m, n and k
+  for (const ProbeResult& r : model::rates_of(series)) {
+    if (r.axes.m != r.axes.n || r.axes.n != r.axes.k) continue;
+    Shape others = r.axes;
+    others.m = others.n = others.k = 0;
+    all[others].push_back({r.axes.n, r.rate});
+  }
   const auto most = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.size(); });
   if (most == all.end()) return std::nullopt;
   RateClasses classes = rate_classes(most->second);

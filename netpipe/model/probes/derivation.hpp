@@ -44,7 +44,8 @@ void derive_described(const ProbeSeries&, DeviceParameters&);
 // Of the probe migration: what faults cost, and rates of pages that move.
 void derive_migration(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe gemm, all series of the device: its best rate, what copies leave of it, what a host's cores make of one.
+// Of the probe gemm, all series of the device: its best rate, beside the tensor cores' own, what copies leave of it and
+// the host adds to it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);
 
 // ---- one value ------------------------------------------------------------------------------------------------------

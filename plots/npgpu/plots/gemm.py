@@ -16,8 +16,14 @@ def products(trace, case=None):
     return found
 
 
+def is_plain(point):
+    """Nothing transposed, C not read, all columns by one device, the probe's own numbers."""
+    usual = {"ops": "nn", "alpha": 1, "beta": 0, "host_columns": 0, "operands": "usual"}
+    return all(point.get(axis, value) == value for axis, value in usual.items())
+
+
 def is_square(point):
-    return point["m"] == point["n"] == point["k"]
+    return point["m"] == point["n"] == point["k"] and is_plain(point)
 
 
 def rates(series, wanted):

@@ -5,13 +5,13 @@ import numpy as np
 
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
-from npgpu.plots.gemm import draw_points, dress, headed, products
+from npgpu.plots.gemm import draw_points, dress, headed, is_plain, products
 
 
 def curve_of(series):
     """(cores, low, rate, high) of the largest product that was measured on one core, by growing cores; nothing where only
     one number of cores was measured."""
-    usable = [p for p in series.points if loader.usable(p["rate_per_s"])]
+    usable = [p for p in series.points if loader.usable(p["rate_per_s"]) and is_plain(p)]
     size = max((tuple(p[axis] for axis in "mnk") for p in usable if p["blocks"] == 1), default=None)
     points = sorted((p for p in usable if tuple(p[axis] for axis in "mnk") == size), key=lambda p: p["blocks"])
     if len(points) < 2:
