@@ -63,8 +63,8 @@ Json collective_json(const CollectiveStudy& study) {
     return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
   };
   return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("hosts", or_null(study.hosts)),
-               entry("verdict", study.verdict), entry("operations", array_of(study.figures, figure)),
+               entry("library", or_null(study.library)), entry("hosts", study.hosts), entry("verdict", study.verdict),
+               entry("operations", array_of(study.figures, figure)),
                entry("slow_links", array_of(study.slow_links, link))});
 }
 

@@ -130,7 +130,6 @@ with folder() as where:
         words, seen, _ = lost(rank, signal.SIGKILL)
         check(re.search(rf"rank {rank} on \S+ is gone", seen), f"rank {rank} killed, the trace: {seen[-1500:]} {words}")
     lost(0, signal.SIGKILL)
-    again = run("collectives", "--device", "sim:node8", cwd=where)
     words, seen, took = lost(1, signal.SIGSTOP, "3s")
     check(re.search(r"rank 1 on \S+ did not answer", seen) and re.search(r"stopped: .*rank 1 on \S+ did not answer", words), f"rank 1 hangs: {seen[-800:]} {words}")
     check(took < 15, f"rank 1 hangs: {took} s")
