@@ -56,8 +56,9 @@ constexpr bool has_blocks(CollectiveOperation o) {
 enum class CollectiveProcesses {
   one,       // this process for all GPUs
   each_gpu,  // a process for each GPU
+  ranks,     // a rank of a job for each GPU, which mpirun or srun starts, on one host or several
 };
-template <> inline constexpr std::array<std::string_view, 2> names_of<CollectiveProcesses>{"one", "each-gpu"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<CollectiveProcesses>{"one", "each-gpu", "ranks"};
 
 // How operations are given to the GPUs.
 enum class CollectiveLaunch {
@@ -92,7 +93,7 @@ inline constexpr std::array<std::string_view, 3> collective_protocols{"LL", "LL1
 inline constexpr std::array<std::string_view, 3> collective_paths{"P2P", "SHM", "NET"};
 
 struct CollectiveCase {
-  std::string devices{};  // in the order of their ranks: "cuda:0,cuda:1"
+  std::string devices{};  // in the order of their ranks: "cuda:0,cuda:1"; of ranks of a job "cuda:0@0,cuda:1@1"
   CollectiveOperation operation = CollectiveOperation::all_reduce;
   DataType type = DataType::fp32;
   bool in_place = false;         // the result stands where the operands stood
@@ -112,7 +113,8 @@ inline constexpr auto fields_of<CollectiveCase> =
            optional_field("launch", &CollectiveCase::launch), optional_field("buffers", &CollectiveCase::buffers),
            optional_field("overlap", &CollectiveCase::overlap));
 std::vector<std::string> devices_of(const CollectiveCase&);
-std::string device_of(const CollectiveCase&);  // the first one
+std::vector<std::string> gpus_of(const CollectiveCase&);  // the same as each rank's host names them: "cuda:0"
+std::string device_of(const CollectiveCase&);             // the first one
 inline bool is_host_timed(const CollectiveCase& c) { return c.timing == Timing::host; }
 std::string title(const CollectiveCase&);  // "collectives 2 GPUs cuda:0,cuda:1 all-reduce fp32 in-place"
 CollectiveCase collective_on(const std::vector<std::string>& gpus, CollectiveOperation, DataType = DataType::fp32);
@@ -161,10 +163,13 @@ inline constexpr auto fields_of<CollectiveSample> =
 
 struct CollectiveContext {
   std::string library{};  // "NCCL 2.28.9 (libnccl.so.2), NCCL_NVLS_ENABLE=0"
+  std::string hosts{};    // of ranks of a job, in their order: "gpu07,gpu07,gpu08,gpu08"
 
   bool operator==(const CollectiveContext&) const = default;
 };
-template <> inline constexpr auto fields_of<CollectiveContext> = fields(field("library", &CollectiveContext::library));
+template <>
+inline constexpr auto fields_of<CollectiveContext> = fields(field("library", &CollectiveContext::library),
+                                                            optional_field("hosts", &CollectiveContext::hosts));
 
 struct Collectives {
   static constexpr std::string_view name = "collectives";

@@ -48,6 +48,7 @@ struct SlowLink {
 struct CollectiveStudy {
   std::vector<std::string> gpus{};
   std::string device_name{}, library{};
+  std::string hosts{};  // of ranks of a job, in their order; else empty
   bool simulated = false;
   std::vector<CollectiveFigure> figures{};
   std::vector<SlowLink> slow_links{};

@@ -12,7 +12,8 @@ class RankNotes {
  public:
   explicit RankNotes(const RankSession& session) : session_(session) {}
   void note(const std::string& group, TraceWriter& to) const {
-    if (session_.facts) to.note(group, session_.facts());
+    if (!session_.facts) return;
+    if (const Facts facts = session_.facts(); !facts.empty()) to.note(group, facts);
   }
   void recall(const Trace& before) const {
     if (session_.recall) session_.recall(facts_of(before.provenance, choices));

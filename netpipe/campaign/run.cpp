@@ -59,9 +59,17 @@ class Run {
       if (!result_.stopped) once_more_alone();
     } catch (const RankLost& e) {
       result_.rank_lost = result_.stopped = true;
+      state_.writer.note("ranks_lost", {{"why", std::string(e.what())}});
+      state_.writer.checkpoint();  // before anything else: mpirun may be about to kill this one, too
+      if (!result_.failures.empty() && result_.failures.back().ends_with(e.what())) return end();
       result_.failures.emplace_back(e.what());
       observer_.note(result_.failures.back());
     }
+    end();
+  }
+
+ private:
+  void end() {
     count();
     state_.conditions.note(state_.writer);
     if (!result_.stopped) state_.writer.finish();
@@ -69,7 +77,6 @@ class Run {
     observer_.saved();
   }
 
- private:
   bool needs_new_context() const {
     const std::uint32_t rounds = settings_.rounds_per_context, done = state_.round - settings_.first_round;
     return state_.round > 0 && (done == 0 || (rounds > 0 && done % rounds == 0));

@@ -49,9 +49,18 @@ void Visitor::save() {
 
 ranks::HangWatchdog Visitor::make_watchdog() {
   const RankSession& session = settings_.ranks;
-  if (!session.everyone) return {};
-  return {{.patience = session.patience, .stopped = settings_.stop, .heard = session.heard},
-          [this](bool stopped) { settings_.ranks.leave(stopped, [this] { state_.writer.checkpoint(); }); }};
+  if (!session.leave) return {};
+  ranks::HangWatchdog::How how{.patience = session.patience, .stopped = settings_.stop, .heard = session.heard};
+  // Where one rank measures for all it finds out by itself who is gone, but in calls of a library that do not return.
+  if (!session.everyone) how.once_stopped = Seconds{0.75};
+  return {how, [this](bool stopped) {
+            settings_.ranks.leave(stopped, [this] {
+              if (!settings_.ranks.everyone)
+                state_.writer.note("ranks_lost", {{"why", std::string("an operation with the other ranks does not end: "
+                                                                      "one of them is gone, or hangs")}});
+              state_.writer.checkpoint();
+            });
+          }};
 }
 
 // Why these are not measured: null where all their devices answer. Ranks open and measure everything, because the
@@ -86,13 +95,19 @@ template <class K> void Visitor::visit(BatchProgress<K>& course, const std::vect
   if (with_) schedule = agreed_schedule(std::move(schedule), *with_);
   std::unique_ptr<Runner<K>> runner;
   SeriesError failure;
+  bool is_rank_lost = false;
   if (const SeriesError* const lost = lost_among(targets)) {
     failure = *lost;
   } else {
     try {
       std::vector<Step<K>> steps;
       for (const PlannedPoint<K>* target : targets) steps.push_back(target->step);
+      std::optional<ranks::HangWatchdog::Trial> waiting;
+      if (!with_) waiting.emplace(watchdog_);
       runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
+    } catch (const RankLost& e) {
+      failure = {e.what(), Failure::failed, {}};
+      is_rank_lost = true;
     } catch (const Error& e) {
       failure = {e.what(), failure_of(e.kind()), e.device()};
       state_.lost.note(batch.device.id, failure);
@@ -106,10 +121,13 @@ template <class K> void Visitor::visit(BatchProgress<K>& course, const std::vect
     SeriesProgress<K>& at = course.series[target->step.question];
     if (at.header.schedule.empty()) begin(at, batch, target->step.question, *schedule, runner.get());
     if (!why.text.empty() && !at.given_up) give_up(at, why);
+    if (is_rank_lost) throw RankLost(failure.text);
     if (at.given_up) observer_.skipped(share(batch, target->step));
     else one(at, batch, *target, *schedule, *runner);
-    if (result_.stopped) return;
+    if (result_.stopped) break;
   }
+  const ranks::HangWatchdog::Trial waiting(watchdog_);
+  runner.reset();
 }
 
 // Of the guess, what one visit takes.
@@ -177,7 +195,9 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
         },
         [&] { devices::settle(device.id); });
     if (measured) measured->visit.at_s = (now - state_.begin).count();
-  } catch (const RankLost&) {
+  } catch (const RankLost& e) {
+    // Of ranks that measure together each says it in its own way.
+    if (!with_) give_up(at, {fmt::format("at {}: {}", text_of(step.axes), e.what()), Failure::failed, {}});
     throw;
   } catch (const Error& e) {
     observer_.skipped(share);

@@ -35,7 +35,7 @@ std::vector<Step<Collectives>> fitting_steps(const CollectiveCase& c, const std:
   return steps_of<Collectives>(c, all);
 }
 
-Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
+Plan operations_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
   const std::string& first = gpus.front().id;
   const auto some = reaching(backends<Collectives>(), devices::kind_of(first));
   if (some.empty())
@@ -44,10 +44,15 @@ Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Ste
   // Of a batch: one set of communicators, and of buffers, does them.
   std::map<std::pair<CollectiveProcesses, CollectiveBuffers>, std::vector<Step<Collectives>>> batches;
   for (const auto& step : steps) batches[{step.question.processes, step.question.buffers}].push_back(step);
-  Plan collectives;
-  for (const auto& [key, its] : batches) add<Collectives>(collectives, *some.front(), gpus.front(), its);
+  Plan plan;
+  for (const auto& [key, its] : batches) add<Collectives>(plan, *some.front(), gpus.front(), its);
+  for (auto& batch : plan.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
+  return plan;
+}
+
+Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
+  Plan collectives = operations_plan(gpus, steps);
   if (collectives.of<Collectives>().empty()) return collectives;
-  for (auto& batch : collectives.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
   Plan plan = copies_at_once(gpus);
   plan.of<Collectives>() = std::move(collectives.of<Collectives>());
   std::ranges::move(collectives.left_out, std::back_inserter(plan.left_out));

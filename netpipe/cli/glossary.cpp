@@ -305,7 +305,10 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
       {"all-reduce", {"SIZE", "Predict the time of an all-reduce of so many bytes on each GPU."}},
-      {"processes", {"LIST", "one: this process calls for all GPUs. each-gpu: a process for each GPU calls for it."}},
+      {"processes",
+       {"LIST",
+        "one: this process calls for all GPUs. each-gpu: a process for each GPU calls for it. In a job "
+        "of several ranks each of them does."}},
       {"launch",
        {"LIST",
         "eager: a call of the library for each operation. graph: operations are captured in CUDA graphs of 16, "

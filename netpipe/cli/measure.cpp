@@ -35,7 +35,7 @@ int exit_code_of(const CampaignResult& campaign) {
 CampaignResult run_campaign(const Plan& plan, const MeasureOptions& options) {
   Settings settings = options;
   settings.argv = typed();
-  settings.stop = stop_asked;
+  if (!settings.stop) settings.stop = stop_asked;
   settings.save = save_asked;
   settings.host_turn = turns_of_several();
   settings.ready = [] { begin_with_parent(stop_asked); };

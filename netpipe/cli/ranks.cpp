@@ -136,8 +136,11 @@ std::string failure(const std::function<void()>& work, ErrorKind& kind) {
   return {};
 }
 
-// Ends here on all ranks, if there is a failure on one: that rank, or of equal ones the first, says it.
-std::optional<int> ended(ranks::RankSet& all, const std::string& mine, ErrorKind kind) {
+}  // namespace
+
+std::optional<int> attempt(ranks::RankSet& all, const std::function<void()>& work) {
+  ErrorKind kind = ErrorKind::failed;
+  const std::string mine = failure(work, kind);
   const std::vector<std::string> said =
       all.everyone().of_all(mine.empty() ? mine : std::to_string(exit_code_of(kind)) + ' ' + mine);
   for (std::size_t i = 0; i < said.size(); ++i) {
@@ -152,6 +155,8 @@ std::optional<int> ended(ranks::RankSet& all, const std::string& mine, ErrorKind
   }
   return std::nullopt;
 }
+
+namespace {
 
 // Another thread calls it while a trial does not end.
 [[noreturn]] void save_and_leave(bool stopped, const std::string& output, const std::function<void()>& save) {
@@ -170,11 +175,7 @@ std::optional<int> ended(ranks::RankSet& all, const std::string& mine, ErrorKind
 int measure_as_rank(const Options& given, ranks::RankSet& all) {
   MeasureOptions options;
   std::optional<Plan> plan;
-  ErrorKind kind = ErrorKind::failed;
-  const auto attempt = [&](const std::function<void()>& work) {
-    const std::string mine = failure(work, kind);
-    return ended(all, mine, kind);
-  };
+  const auto attempt = [&](const std::function<void()>& what) { return cli::attempt(all, what); };
   if (all.size() < 2)
     throw Error(ErrorKind::usage,
                 fmt::format("--module {0} needs two ranks or more, and this job has one: mpirun -n 2 npgpu transfer "
@@ -228,9 +229,10 @@ int measure_as_rank(const Options& given, ranks::RankSet& all) {
 }
 
 // Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
-ranks::RankSet& met(const std::string& module, const ranks::Patience& patience) {
+ranks::RankSet& met(const RankWork& how, const ranks::Patience& patience) {
   try {
-    return ranks::connect(module, patience);
+    ranks::world(patience.until_parted, how.asked);
+    return ranks::connect(how.module, patience);
   } catch (const RankLost& e) {
     complain(e);
     ranks::world().abort(exit_code_of(e.kind()));
@@ -257,12 +259,18 @@ bool is_between_ranks(const Options& options) {
 }
 
 int measure_between_ranks(const Options& options) {
+  const std::string module = options.text("module");
+  const std::string asked = "--module " + module + (module == "mpi" ? "" : " begins through MPI");
+  return in_all_ranks(options, {module, asked, stop_asked, measure_as_rank});
+}
+
+int in_all_ranks(const Options& options, const RankWork& how) {
   ranks::Patience patience;
   patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
-  patience.stopped = stop_asked;
+  patience.stopped = how.is_urgent;
   ranks::RankSet* here = nullptr;
   try {
-    here = &met(options.text("module"), patience);
+    here = &met(how, patience);
   } catch (const Error& e) {
     // All ranks fail alike, and the first says why.
     if (!ranks::is_open()) throw;
@@ -273,7 +281,7 @@ int measure_between_ranks(const Options& options) {
   ranks::RankSet& all = *here;
   catch_signals();  // after MPI, which may have handlers of its own
   try {
-    const int code = measure_as_rank(options, all);
+    const int code = how.work(options, all);
     constexpr Seconds printing{60};  // the others wait while the first one prints
     ranks::end(patience.until_parted + (all.rank() == 0 ? Seconds{0} : printing));
     return code;

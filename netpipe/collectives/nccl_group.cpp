@@ -8,11 +8,12 @@
 #include <mutex>
 #include <thread>
 
+#include "netpipe/collectives/gpu_part.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::nccl {
 
-void within(Seconds how_long, const char* named, std::function<void()> what) {
+void within(Seconds how_long, const char* named, std::function<void()> what, const std::function<void()>& meanwhile) {
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
@@ -25,11 +26,16 @@ void within(Seconds how_long, const char* named, std::function<void()> what) {
     state->is_done = true;
     state->changed.notify_all();
   }).detach();
+  constexpr std::chrono::milliseconds between_looks{10};
+  const Seconds begin = steady_clock().now();
   std::unique_lock lock(state->mutex);
-  if (!state->changed.wait_for(lock, std::chrono::duration<double>(how_long.count()), [&] { return state->is_done; }))
+  while (!state->changed.wait_for(lock, between_looks, [&] { return state->is_done; })) {
+    if (meanwhile) meanwhile();
+    if (steady_clock().now() - begin < how_long) continue;
     throw Error(ErrorKind::failed, fmt::format("NCCL: {} hangs: it did not end within {:.0f} s; NCCL_DEBUG=INFO shows "
                                                "what it waits for",
                                                named, how_long.count()));
+  }
 }
 
 void Group::register_buffers() {
@@ -117,11 +123,14 @@ void Group::settle() {
       while (!rank->is_idle()) {
         if (++looks % looks_between != 0) continue;
         for (const auto& one : ranks) one->look_for_error();
+        if (meanwhile_) meanwhile_();
         if (steady_clock().now() - begin > patience_)
           throw Error(ErrorKind::failed,
                       fmt::format("NCCL: {} hangs: {} did not end it within {:.0f} s", name(step_.question.operation),
                                   rank->device(), patience_.count()));
       }
+  } catch (const collectives::GaveUp&) {
+    throw;
   } catch (const Error&) {
     abort();
     throw;
@@ -182,24 +191,6 @@ std::vector<collectives::WrongElements> Group::check() {
       throw Error(ErrorKind::failed, fmt::format("the kernel beside on {} has wrong results", rank->device()));
   }
   return all;
-}
-
-std::optional<std::string> verdict_of(const Step<Collectives>& step,
-                                      const std::vector<collectives::WrongElements>& found,
-                                      std::span<CollectiveSample> last_trial) {
-  const auto gpus = devices_of(step.question);
-  std::optional<std::string> wrong;
-  for (std::size_t lane = 0; lane < found.size(); ++lane) {
-    const collectives::WrongElements& one = found[lane];
-    last_trial[lane].intact = one.count == 0 ? 1 : 0;
-    if (one.count == 0) continue;
-    const auto elements = collectives::part_of(step, gpus.size(), lane).result;
-    if (wrong) *wrong += ", and others on " + gpus[lane];
-    else
-      wrong = fmt::format("on {} {} of {} elements are wrong; number {} is {:#x}, expected {:#x}", gpus[lane],
-                          one.count, elements, one.first, one.found, one.expected);
-  }
-  return wrong;
 }
 
 }  // namespace npgpu::nccl

@@ -15,8 +15,10 @@ namespace npgpu::nccl {
 
 class Group {
  public:
-  // `patience`: with an operation or a trial, of which the longest takes a second or two.
-  explicit Group(Seconds patience) : patience_(patience) {}
+  // `patience`: with an operation or a trial, of which the longest takes a second or two. `meanwhile` is called again
+  // and again while they run; what it throws leaves them as they are. It may be empty.
+  explicit Group(Seconds patience, std::function<void()> meanwhile = {})
+      : patience_(patience), meanwhile_(std::move(meanwhile)) {}
 
   std::vector<std::unique_ptr<Rank>> ranks;
   bool has_joined = false;
@@ -51,6 +53,7 @@ class Group {
   void make_graphs();
 
   Seconds patience_;
+  std::function<void()> meanwhile_;
   Step<Collectives> step_;
   std::uint64_t seed_ = 0;
   bool has_graphs_ = false;
@@ -58,13 +61,11 @@ class Group {
   std::vector<Seconds> kernel_alone_{};
 };
 
-// Sets `intact` of a trial's samples by what is wrong on each GPU, and says what is.
-std::optional<std::string> verdict_of(const Step<Collectives>&, const std::vector<collectives::WrongElements>&,
-                                      std::span<CollectiveSample>);
-
 // Calls `what` in a thread of its own. Throws Error(failed) where it does not come back in time; the thread is left
-// alone then, and `what` must own all that it uses. REQUIRES: no exception leaves it.
-void within(Seconds patience, const char* named, std::function<void()> what);
+// alone then, and `what` must own all that it uses. `meanwhile` is called again and again, and may throw. REQUIRES: no
+// exception leaves `what`.
+void within(Seconds patience, const char* named, std::function<void()> what,
+            const std::function<void()>& meanwhile = {});
 constexpr Seconds patience_joining{120};
 
 }  // namespace npgpu::nccl

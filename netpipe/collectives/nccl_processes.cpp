@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "netpipe/collectives/gpu_part.hpp"
 #include "netpipe/collectives/nccl_runner.hpp"
 #include "netpipe/collectives/process_service.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
@@ -27,7 +28,9 @@ using process::put;
 // In the processes; standard output stays free for what NCCL prints.
 constexpr int requests = 3, replies = 4, shared = 5;
 
-enum class Wanted { join, prepare, run, warm_up, check };
+using collectives::PartReply;
+using collectives::PartRequest;
+using Wanted = PartRequest::Wanted;
 
 // Where the processes wait for each other before each trial: memory that all see, so that they begin within a
 // microsecond.
@@ -56,30 +59,6 @@ Meeting* mapped(int file) {
 
 }  // namespace
 
-struct EachGpuRunner::Request {
-  Wanted what;
-  char device[64];  // of join
-  std::uint32_t rank, ranks;
-  UniqueId id;
-  std::uint64_t most_bytes;
-  double patience_s;
-  CollectiveOperation operation;  // of prepare
-  DataType type;
-  bool in_place;
-  Timing timing;
-  CollectiveLaunch launch;
-  CollectiveOverlap overlap;
-  CollectiveBuffers buffers;  // of join
-  std::uint64_t bytes, seed;
-  std::uint64_t repeats;  // of run and warm_up
-};
-struct EachGpuRunner::Reply {
-  char error[400];  // empty: none
-  CollectiveSample sample;
-  bool is_valid;  // the gate did not time out
-  collectives::WrongElements wrong;
-};
-
 // One that this process started.
 class OneProcess {
  public:
@@ -100,12 +79,12 @@ class OneProcess {
   void await_end() {
     for (int i = 0; i < 200 && !child_.ended(); ++i) ::usleep(50'000);
   }
-  void ask(const EachGpuRunner::Request& request) {
+  void ask(const PartRequest& request) {
     if (!put(to_.get(), request)) fail();
   }
   bool has_answered() const { return process::is_readable(from_.get(), Seconds{0.002}); }
-  EachGpuRunner::Reply answer() {
-    EachGpuRunner::Reply reply{};
+  PartReply answer() {
+    PartReply reply;
     if (!get(from_.get(), reply)) fail();
     if (reply.error[0]) throw Error(ErrorKind::failed, fmt::format("in the process of {}, {}", gpu_, reply.error));
     return reply;
@@ -144,25 +123,27 @@ void EachGpuRunner::start() {
   if (file.get() < 0 || ::ftruncate(file.get(), sizeof(Meeting)) != 0)
     throw Error(ErrorKind::failed, "memory that several processes see cannot be made");
   for (const std::string& gpu : gpus_) processes_.push_back(std::make_unique<OneProcess>(gpu, file.get()));
-  Request request{};
-  request.what = Wanted::join;
+  PartRequest request;
+  request.what = Wanted::open;
   request.ranks = static_cast<std::uint32_t>(gpus_.size());
   request.most_bytes = bytes_;
   request.buffers = buffers_;
   request.patience_s = patience_.count();
-  nccl::check(library().unique_id(&request.id), "making a name for the GPUs' meeting");
+  (void)ask(request);
+  request.what = Wanted::join;
+  request.meeting = collectives::gpu_parts(gpus_.front()).meeting();
   (void)ask(request);
 }
 
-std::vector<EachGpuRunner::Reply> EachGpuRunner::ask(const Request& wanted) {
+std::vector<PartReply> EachGpuRunner::ask(const PartRequest& wanted) {
   try {
     for (std::uint32_t i = 0; i < processes_.size(); ++i) {
-      Request request = wanted;
+      PartRequest request = wanted;
       request.rank = i;
       gpus_[i].copy(request.device, sizeof request.device - 1);
       processes_[i]->ask(request);
     }
-    std::vector<std::optional<Reply>> all(processes_.size());
+    std::vector<std::optional<PartReply>> all(processes_.size());
     // Each of them ends by itself what hangs, but for calls that do not return.
     const Seconds patience = (wanted.what == Wanted::join ? patience_joining : 2 * patience_) + Seconds{10};
     const Seconds begin = steady_clock().now();
@@ -178,7 +159,7 @@ std::vector<EachGpuRunner::Reply> EachGpuRunner::ask(const Request& wanted) {
             throw Error(ErrorKind::failed,
                         fmt::format("the process of {} does not answer within {:.0f} s", gpus_[i], patience.count()));
     }
-    std::vector<Reply> replies_in_order;
+    std::vector<PartReply> replies_in_order;
     for (const auto& one : all) replies_in_order.push_back(*one);
     return replies_in_order;
   } catch (const Error&) {
@@ -191,26 +172,16 @@ void EachGpuRunner::prepare(const Step<Collectives>& step) {
   if (processes_.empty()) start();
   step_ = step;
   seed_ += 0xD1B54A32D192ED03;
-  Request request{};
-  request.what = Wanted::prepare;
-  request.operation = step.question.operation;
-  request.type = step.question.type;
-  request.in_place = step.question.in_place;
-  request.timing = step.question.timing;
-  request.launch = step.question.launch;
-  request.overlap = step.question.overlap;
-  request.bytes = step.axes.bytes;
-  request.seed = seed_;
-  (void)ask(request);
+  (void)ask(collectives::preparing(step, seed_));
 }
 
 bool EachGpuRunner::run(std::uint64_t repeats, std::vector<CollectiveSample>& samples) {
-  Request request{};
+  PartRequest request;
   request.what = Wanted::run;
   request.repeats = repeats;
   bool is_valid = true;
   std::uint32_t lane = 0;
-  for (const Reply& reply : ask(request)) {
+  for (const PartReply& reply : ask(request)) {
     samples.push_back(reply.sample);
     samples.back().lane = lane++;
     is_valid = is_valid && reply.is_valid;
@@ -219,7 +190,7 @@ bool EachGpuRunner::run(std::uint64_t repeats, std::vector<CollectiveSample>& sa
 }
 
 void EachGpuRunner::warm_up(Seconds duration) {
-  Request request{};
+  PartRequest request;
   request.what = Wanted::warm_up;
   request.repeats = 20;
   const Seconds begin = clock().now();
@@ -227,11 +198,11 @@ void EachGpuRunner::warm_up(Seconds duration) {
 }
 
 std::optional<std::string> EachGpuRunner::check(std::span<CollectiveSample> last_trial) {
-  Request request{};
+  PartRequest request;
   request.what = Wanted::check;
   std::vector<collectives::WrongElements> found;
-  for (const Reply& reply : ask(request)) found.push_back(reply.wrong);
-  return verdict_of(step_, found, last_trial);
+  for (const PartReply& reply : ask(request)) found.push_back(reply.wrong);
+  return collectives::verdict_of(step_, found, last_trial);
 }
 
 std::uint64_t EachGpuRunner::max_repeats() const {
@@ -247,76 +218,20 @@ class RankService final : public collectives::ProcessService {
   int serve() const override {
     std::signal(SIGINT, SIG_IGN);  // a terminal sends it to all; this one ends when the first closes the pipe
     std::signal(SIGTERM, SIG_IGN);
-    State state;
-    for (EachGpuRunner::Request request{}; get(requests, request);) {
-      EachGpuRunner::Reply reply{};
-      try {
-        answer(state, request, reply);
-      } catch (const std::exception& e) {
-        std::strncpy(reply.error, e.what(), sizeof reply.error - 1);
-      }
-      if (!put(replies, reply)) break;
-    }
-    return exit_code::done;
-  }
-
- private:
-  struct State {
+    std::unique_ptr<collectives::GpuPart> part;
     Meeting* meeting = nullptr;
-    std::optional<Group> group{};
     std::uint32_t ranks = 0;
     Seconds patience{0};
-  };
-
-  static void join(State& state, const EachGpuRunner::Request& request) {
-    state.meeting = mapped(shared);
-    state.ranks = request.ranks;
-    state.patience = Seconds{request.patience_s};
-    state.group.emplace(state.patience);
-    auto rank =
-        std::make_unique<Rank>(request.device, request.rank, request.ranks, request.most_bytes, request.buffers, true);
-    struct Joined {
-      Communicator own = nullptr;
-      int result = success;
-    };
-    const auto joined = std::make_shared<Joined>();
-    within(patience_joining, "joining the other GPUs", [joined, request, ordinal = rank->gpu().ordinal()] {
-      cuda::make_current(ordinal);
-      joined->result = library().init_rank(&joined->own, static_cast<int>(request.ranks), request.id,
-                                           static_cast<int>(request.rank));
-    });
-    nccl::check(joined->result, "joining the other GPUs");
-    rank->join(joined->own);
-    state.group->ranks.push_back(std::move(rank));
-    state.group->register_buffers();
-    state.group->has_joined = true;
-  }
-
-  static void answer(State& state, const EachGpuRunner::Request& request, EachGpuRunner::Reply& reply) {
-    if (request.what == Wanted::join) return join(state, request);
-    if (!state.group || !state.group->has_joined) throw Error(ErrorKind::failed, "this GPU has left the others");
-    switch (request.what) {
-      case Wanted::prepare: {
-        CollectiveCase c{.operation = request.operation, .type = request.type};
-        c.in_place = request.in_place;
-        c.timing = request.timing;
-        c.launch = request.launch;
-        c.overlap = request.overlap;
-        return state.group->prepare({c, {request.bytes}}, request.seed);
-      }
-      case Wanted::run: {
-        const Group::Trial trial =
-            state.group->run(request.repeats, [&] { state.meeting->wait(state.ranks, state.patience); });
-        reply.sample = state.group->sample_of(trial, 0, request.repeats);
-        reply.is_valid = trial.is_valid();
-        return;
-      }
-      case Wanted::warm_up:
-        for (std::uint64_t i = 0; i < request.repeats; ++i) state.group->once();
-        return state.group->settle();
-      case Wanted::check: reply.wrong = state.group->check().front(); return;
-      default: return;
+    for (PartRequest request; get(requests, request);) {
+      const auto open = [&] {
+        meeting = mapped(shared);
+        ranks = request.ranks;
+        patience = Seconds{request.patience_s};
+        return collectives::gpu_parts(request.device).open(request, {}, {patience});
+      };
+      if (!put(replies, collectives::answer_of(part, request, open, [&] { meeting->wait(ranks, patience); }))) break;
     }
+    return exit_code::done;
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "netpipe/collectives/gpu_part.hpp"
 #include "netpipe/collectives/nccl_group.hpp"
 
 namespace npgpu::nccl {
@@ -30,14 +31,9 @@ class EachGpuRunner final : public Runner<Collectives> {
   long pid(std::size_t gpu) const;
 
  private:
-  struct Request;
-  struct Reply;
-  friend class OneProcess;
-  friend class RankService;
-
   void start();
   // Of all processes at once. Throws Error where one of them fails, ends or hangs; then all of them are ended.
-  std::vector<Reply> ask(const Request&);
+  std::vector<collectives::PartReply> ask(const collectives::PartRequest&);
 
   std::vector<std::string> gpus_;
   std::uint64_t bytes_;

@@ -1,5 +1,6 @@
 #include "netpipe/collectives/nccl_runner.hpp"
 
+#include "netpipe/collectives/gpu_part.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::nccl {
@@ -66,7 +67,7 @@ void ProcessRunner::warm_up(Seconds duration) {
 }
 
 std::optional<std::string> ProcessRunner::check(std::span<CollectiveSample> last_trial) {
-  return verdict_of(step_, group_.check(), last_trial);
+  return collectives::verdict_of(step_, group_.check(), last_trial);
 }
 
 }  // namespace npgpu::nccl

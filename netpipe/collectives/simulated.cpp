@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "netpipe/collectives/company.hpp"
+#include "netpipe/collectives/gpu_part.hpp"
 #include "netpipe/collectives/values.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/node.hpp"
@@ -130,7 +132,7 @@ class CollectiveClock final : public Clock {
 class SimulatedCollectives final : public Runner<Collectives> {
  public:
   explicit SimulatedCollectives(const CollectiveCase& c, std::uint64_t opening)
-      : gpus_(devices_of(c)),
+      : gpus_(gpus_of(c)),
         node_(simulated::node_of(simulated::member_of(gpus_.front()).value().node)),
         ways_(*node_, gpus_),
         noise_(node_->common().noise, opening) {}
@@ -213,6 +215,68 @@ class SimulatedCollectives final : public Runner<Collectives> {
   CollectiveClock clock_;
 };
 
+// A GPU of the node in the process of a rank, which knows of the others what the node's file says.
+class SimulatedPart final : public collectives::GpuPart {
+ public:
+  SimulatedPart(const collectives::PartRequest& place, const std::string& devices, std::uint64_t opening)
+      : rank_(place.rank),
+        ranks_(place.ranks),
+        devices_(devices),
+        all_({.devices = devices, .processes = CollectiveProcesses::ranks}, opening) {}
+
+  void join(const collectives::MeetingName&) override {}
+  void prepare(const Step<Collectives>& step, std::uint64_t seed) override {
+    step_ = step;
+    step_.question.devices = devices_;
+    seed_ = seed;
+    all_.prepare(step_);
+  }
+  bool run(std::uint64_t repeats, const std::function<void()>& meet, CollectiveSample& sample) override {
+    meet();
+    std::vector<CollectiveSample> samples;
+    const bool is_valid = all_.run(repeats, samples);
+    sample = samples.at(rank_);
+    return is_valid;
+  }
+  void warm_up(std::uint64_t) override {}
+  collectives::WrongElements check() override {
+    std::vector<CollectiveSample> samples(ranks_);
+    (void)all_.check(samples);
+    if (samples.at(rank_).intact == 1) return {};
+    const collectives::Part part = collectives::part_of(step_, ranks_, rank_);
+    const bool are_summed = has_sums(step_.question.operation);
+    std::uint32_t expected = 0;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+      if (are_summed || static_cast<std::int32_t>(rank) == part.expected.front().rank)
+        expected +=
+            collectives::number_of({seed_, step_.question.type, are_summed, ranks_}, rank, part.expected.front().first);
+    return {part.result, 0, 0, expected};
+  }
+  std::uint64_t max_repeats() const override { return all_.max_repeats(); }
+  const Clock& clock() const override { return all_.clock(); }
+  std::string binding() const override { return all_.binding(); }
+
+ private:
+  std::uint32_t rank_, ranks_;
+  std::string devices_;
+  SimulatedCollectives all_;
+  Step<Collectives> step_;
+  std::uint64_t seed_ = 0;
+};
+
+class SimulatedParts final : public collectives::GpuParts {
+ public:
+  std::string_view rank() const override { return "sim"; }
+  std::string library() const override { return "rings, simulated"; }
+  std::unique_ptr<collectives::GpuPart> open(const collectives::PartRequest& place, const std::string& devices,
+                                             const collectives::Waiting&) const override {
+    return std::make_unique<SimulatedPart>(place, devices, openings_++);
+  }
+
+ private:
+  mutable std::uint64_t openings_ = 0;
+};
+
 class SimulatedNccl final : public Backend<Collectives> {
  public:
   std::string_view name() const override { return "nccl"; }
@@ -222,7 +286,8 @@ class SimulatedNccl final : public Backend<Collectives> {
   std::optional<std::string> refuses(const Step<Collectives>& step) const override {
     const CollectiveCase& c = step.question;
     if (auto why = why_no_collective(step)) return why;
-    const auto gpus = devices_of(c);
+    if (auto why = collectives::why_no_ranks(c)) return why;
+    const auto gpus = gpus_of(c);
     std::string node;
     for (const std::string& id : gpus) {
       const auto member = simulated::member_of(id);
@@ -242,8 +307,11 @@ class SimulatedNccl final : public Backend<Collectives> {
     }
     return std::nullopt;
   }
-  CollectiveContext context(const CollectiveCase&) const override { return {"rings, simulated"}; }
+  CollectiveContext context(const CollectiveCase& c) const override {
+    return {"rings, simulated", collectives::hosts_of(c)};
+  }
   std::unique_ptr<Runner<Collectives>> open(std::span<const Step<Collectives>> steps) const override {
+    if (steps.front().question.processes == CollectiveProcesses::ranks) return collectives::runner_of_ranks(steps);
     return std::make_unique<SimulatedCollectives>(steps.front().question, openings_++);
   }
 
@@ -257,3 +325,4 @@ class SimulatedNccl final : public Backend<Collectives> {
 }  // namespace npgpu
 
 NPGPU_REGISTERED(Backend<npgpu::Collectives>, npgpu::SimulatedNccl)
+NPGPU_REGISTERED(collectives::GpuParts, npgpu::SimulatedParts)

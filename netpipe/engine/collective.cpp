@@ -20,6 +20,13 @@ std::vector<std::string> devices_of(const CollectiveCase& c) {
   return all;
 }
 
+std::vector<std::string> gpus_of(const CollectiveCase& c) {
+  std::vector<std::string> all = devices_of(c);
+  if (c.processes == CollectiveProcesses::ranks)
+    for (std::string& device : all) device.resize(std::min(device.rfind('@'), device.size()));
+  return all;
+}
+
 std::string device_of(const CollectiveCase& c) { return c.devices.substr(0, c.devices.find(',')); }
 
 CollectiveCase collective_on(const std::vector<std::string>& gpus, CollectiveOperation operation, DataType type) {
@@ -36,7 +43,7 @@ std::string title(const CollectiveCase& c) {
   std::string text = fmt::format("collectives {} GPUs {} {} {}", all.size(), gpus, name(c.operation), name(c.type));
   if (c.in_place) text += " in-place";
   if (c.timing != Timing::host) text += fmt::format(" {}", name(c.timing));
-  if (c.processes != CollectiveProcesses::one) text += " each-gpu";
+  if (c.processes != CollectiveProcesses::one) text += fmt::format(" {}", name(c.processes));
   if (c.launch != CollectiveLaunch::eager) text += fmt::format(" {}", name(c.launch));
   if (c.buffers != CollectiveBuffers::plain) text += fmt::format(" {}", name(c.buffers));
   if (c.overlap != CollectiveOverlap::none) text += fmt::format(" overlap-{}", name(c.overlap));

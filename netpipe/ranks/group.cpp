@@ -37,7 +37,10 @@ std::vector<std::string> unpacked(const std::string& text) {
 }  // namespace
 
 void Group::wait_for(const std::vector<Word*>& words, const std::function<void(Word&)>& ask, Seconds until_parted) {
-  const Seconds begin = steady_clock().now();
+  // An MPI library that gives its processor away at each question may get it back milliseconds later.
+  constexpr std::uint64_t asks_between = 16;
+  constexpr Seconds asleep{1};  // this process itself was stopped, and nobody is late for that
+  Seconds begin = steady_clock().now(), looked = begin;
   Seconds stopped_at{-1};
   bool said = false;
   const auto missing = [&] {
@@ -51,8 +54,11 @@ void Group::wait_for(const std::vector<Word*>& words, const std::function<void(W
     for (Word* word : words)
       if (!word->is_done) ask(*word);
     if (std::ranges::all_of(words, &Word::is_done)) return;
-    if (asked % 256 != 0) continue;
-    const Seconds now = steady_clock().now(), waited = now - begin;
+    if (asked % asks_between != 0) continue;
+    const Seconds now = steady_clock().now();
+    if (now - looked > asleep) begin += now - looked;
+    looked = now;
+    const Seconds waited = now - begin;
     if (stopped_at < Seconds{0} && is_stopped()) stopped_at = now;
     if (stopped_at >= Seconds{0} && now - stopped_at > patience_.last_wait)
       throw RankLost(fmt::format("{} {} gone, and this rank was stopped by a signal", missing(), one() ? "is" : "are"));
@@ -120,11 +126,20 @@ std::vector<std::string> Group::of_all(const std::string& mine) {
     // The leader may have come last, and waits for others in its turn: it says who is missing.
     return unpacked(hear({members_.front()}, 2 * patience_.until_parted + Seconds{1}).front());
   }
-  std::vector<std::string> all = hear({members_.begin() + 1, members_.end()}, patience_.until_parted);
-  all.insert(all.begin(), mine);
+  const std::vector<std::string> all = to_leader(mine, patience_.until_parted);
   const std::string text = packed(all);
   for (const int rank : members_)
     if (rank != me) tell(rank, text);
+  return all;
+}
+
+std::vector<std::string> Group::to_leader(const std::string& mine, Seconds until_parted) {
+  if (!leads()) {
+    tell(members_.front(), mine);
+    return {};
+  }
+  std::vector<std::string> all = hear({members_.begin() + 1, members_.end()}, until_parted);
+  all.insert(all.begin(), mine);
   return all;
 }
 

@@ -55,19 +55,21 @@ AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_vi
 }  // namespace
 
 RankSet::RankSet(std::string_view module, Patience patience)
-    : world_(&ranks::world(patience.until_parted, module)), patience_(std::move(patience)) {
+    : world_(&ranks::world(patience.until_parted)), patience_(std::move(patience)) {
   patience_.heard = [this] { ++heard_; };
   std::vector<int> all(static_cast<std::size_t>(world_->size()));
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
-  if (size() < 2) return;
   const std::string here = host_name();
+  hosts_.assign(names_.size(), here);
+  if (size() < 2) return;
   const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));
   for (std::size_t i = 0; i < said.size(); ++i) {
     const std::size_t blank = said[i].find(' ');
     const std::string host = said[i].substr(blank + 1);
     names_[i] += " on " + host;
+    hosts_[i] = host;
     if (host != here || static_cast<int>(i) == rank()) continue;
     host::count_as_own(std::atol(said[i].c_str()));
     local_rank_ += static_cast<int>(i) < rank();

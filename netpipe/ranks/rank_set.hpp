@@ -28,6 +28,7 @@ class RankSet {
   // How many words of other ranks have come; another thread may ask.
   std::uint64_t heard() const { return heard_; }
   const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
+  const std::string& host(int rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
   Group& everyone() { return *everyone_; }
   Group& with(int partner);
   // For the trace: this rank, its partners, the library, and what their clocks show, now.
@@ -40,7 +41,7 @@ class RankSet {
   World* world_;
   std::atomic<std::uint64_t> heard_{0};
   Patience patience_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, hosts_;
   int local_rank_ = 0;
   std::unique_ptr<Group> everyone_;
   std::map<int, std::unique_ptr<Group>> pairs_;

@@ -88,18 +88,17 @@ class Watchdog {
   std::jthread thread_;  // stopped, and waited for, when MPI has begun or ended
 };
 
-World* open(std::string_view module) {
+World* open(const std::string& asked) {
   if (npgpu_ranks_world) return npgpu_ranks_world();
-  const std::string asked = fmt::format("--module {}{}", module, module == "mpi" ? "" : " begins through MPI");
   return reinterpret_cast<World* (*)()>(entry_of("mpi", "npgpu_ranks_world", asked, RTLD_GLOBAL))();
 }
 
 }  // namespace
 
-World& world(Seconds patience, std::string_view module) {
+World& world(Seconds patience, const std::string& asked) {
   if (!opened) {
     const Watchdog watchdog(patience, "begin", "was never started, or hangs");
-    opened = open(module);
+    opened = open(asked);
   }
   return *opened;
 }

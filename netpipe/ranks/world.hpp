@@ -58,10 +58,10 @@ class AddressedWorld : public World {
 };
 
 // The world that MPI gives; opened, and MPI initialized, when it is first asked for. Throws Error(usage) where the
-// library of this build is missing, with what would bring it for `module`. MPI begins when all ranks of the job have:
-// where it has not after `patience`, because one of them never does, the process ends with one sentence and exit
-// code 1.
-World& world(Seconds patience = Seconds{60}, std::string_view module = "mpi");
+// library of this build is missing, in a sentence that begins with what `asked` for it. MPI begins when all ranks of
+// the job have: where it has not after `patience`, because one of them never does, the process ends with one sentence
+// and exit code 1.
+World& world(Seconds patience = Seconds{60}, const std::string& asked = "--module mpi");
 // It was asked for, there is one, and it has not ended.
 bool is_open();
 // Ends it, if it is open, and what world_over() gave. Where another rank has not come after `patience`, the process

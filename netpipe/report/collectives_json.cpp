@@ -24,6 +24,7 @@ std::string forecast_line(const CollectiveForecast& one) {
   const CollectiveCase& c = one.figure->question;
   std::string how;
   if (c.processes == CollectiveProcesses::each_gpu) how += " by a process for each";
+  if (c.processes == CollectiveProcesses::ranks) how += " by a rank for each";
   if (c.launch == CollectiveLaunch::graph) how += " in CUDA graphs";
   if (c.buffers != CollectiveBuffers::plain) how += fmt::format(" of {} buffers", name(c.buffers));
   if (c.timing != Timing::host) how += fmt::format(", {}", name(c.timing));
@@ -62,7 +63,7 @@ Json collective_json(const CollectiveStudy& study) {
     return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
   };
   return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("verdict", study.verdict),
+               entry("library", or_null(study.library)), entry("hosts", study.hosts), entry("verdict", study.verdict),
                entry("operations", array_of(study.figures, figure)),
                entry("slow_links", array_of(study.slow_links, link))});
 }

@@ -18,6 +18,7 @@ std::string operation_text(const CollectiveCase& c) {
   if (c.timing == Timing::event) text += ", timed by events";
   if (c.timing == Timing::gated) text += ", device time behind gates";
   if (c.processes == CollectiveProcesses::each_gpu) text += ", a process for each GPU";
+  if (c.processes == CollectiveProcesses::ranks) text += ", a rank for each GPU";
   if (c.launch == CollectiveLaunch::graph) text += ", in CUDA graphs";
   if (c.buffers != CollectiveBuffers::plain) text += fmt::format(", {} buffers", name(c.buffers));
   if (c.overlap != CollectiveOverlap::none) text += fmt::format(", beside a {} kernel", name(c.overlap));
@@ -95,6 +96,30 @@ Table overlap_table(const CollectiveStudy& study) {
   return table;
 }
 
+// "gpu07 with ranks 0 to 3, gpu08 with rank 4": of "gpu07,gpu07,gpu07,gpu07,gpu08".
+std::string hosts_text(const std::string& hosts) {
+  std::string text, before;
+  std::size_t first = 0, rank = 0;
+  const auto add = [&] {
+    if (rank == 0) return;
+    text += (text.empty() ? "" : ", ") + before;
+    text +=
+        rank - first == 1 ? fmt::format(" with rank {}", first) : fmt::format(" with ranks {} to {}", first, rank - 1);
+  };
+  for (std::size_t begin = 0; begin <= hosts.size(); ++rank) {
+    const std::size_t end = std::min(hosts.find(',', begin), hosts.size());
+    const std::string host = hosts.substr(begin, end - begin);
+    if (host != before) {
+      add();
+      before = host;
+      first = rank;
+    }
+    begin = end + 1;
+  }
+  add();
+  return text;
+}
+
 bool is_chosen(const CollectiveResult& r) { return choice_text(r) != "-"; }
 
 }  // namespace
@@ -129,6 +154,7 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
     doc.title(fmt::format("collectives of {} GPUs, {} to {} ({})", study.gpus.size(), study.gpus.front(),
                           study.gpus.back(), study.device_name),
               study.simulated);
+    if (!study.hosts.empty()) doc.labelled("hosts", hosts_text(study.hosts));
     if (!study.library.empty()) doc.labelled("library", study.library);
     bool is_any_chosen = false, is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
     for (const CollectiveFigure& f : study.figures) {

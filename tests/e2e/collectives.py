@@ -173,10 +173,6 @@ with folder() as where:
         check(refused.code == code and what in refused.err and refused.err.count("npgpu:") == 1, f"{words}: {refused.code} {refused.err}")
         check(not os.path.exists(at("no.h5")), f"{words}: no trace")
 
-    ranks = subprocess.run([PROGRAM, "collectives", "--device", "sim:node8", "--output", at("no.h5")], capture_output=True, text=True,
-                           env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"})
-    check(ranks.returncode == 2 and "the 4 ranks of a job are not measured" in ranks.stderr, f"{ranks.returncode} {ranks.stderr}")
-
     # Tables, exporters, comparison.
     import npgpu
     table = npgpu.load(at("half.h5")).collectives

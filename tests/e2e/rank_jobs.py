@@ -31,6 +31,22 @@ def need(*modules):
             sys.exit(77)
 
 
+def ranks_of(where):
+    """The process of each rank that this program has in a folder."""
+    pids = {}
+    for entry in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                words = file.read().split(b"\0")
+            mine = os.readlink(f"/proc/{entry}/cwd") == where and os.readlink(f"/proc/{entry}/exe") == PROGRAM
+        except OSError:
+            continue
+        for word in words:
+            if mine and word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
+                pids.setdefault(int(word.split(b"=")[1]), int(entry))
+    return pids
+
+
 class Jobs:
     """Jobs of one module."""
 
@@ -60,19 +76,7 @@ class Jobs:
                 print("FAILED: no trace of a job that was begun", process.communicate())
                 sys.exit(1)
             time.sleep(0.05)
-        pids = {}
-        for entry in os.listdir("/proc"):
-            if not entry.isdigit():
-                continue
-            try:
-                with open(f"/proc/{entry}/environ", "rb") as file:
-                    words = file.read().split(b"\0")
-                mine = os.readlink(f"/proc/{entry}/cwd") == where and os.readlink(f"/proc/{entry}/exe") == PROGRAM
-            except OSError:
-                continue
-            for word in words:
-                if mine and word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
-                    pids[int(word.split(b"=")[1])] = int(entry)
+        pids = ranks_of(where)
         if sorted(pids) != [0, 1]:  # it ended too soon, and says why
             print("FAILED: not both ranks are found:", pids, ended(process))
             sys.exit(1)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "netpipe/model/judge.hpp"
@@ -183,7 +184,14 @@ double share_of_trees(std::size_t gpus) {
   return 2 * (n - 1) / n / (gpus == 3 ? of_root_and_leaf : of_inner_and_leaf);
 }
 
-void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
+bool are_on_several(const std::string& hosts) {
+  const std::string first = hosts.substr(0, hosts.find(','));
+  std::string same = first;
+  while (same.size() < hosts.size()) same += ',' + first;
+  return same != hosts;
+}
+
+void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const std::string& hosts) {
   const auto set = [&](double rate, const char* source) {
     if (!(rate > 0) || f.limit >= rate) return;
     f.limit = rate;
@@ -209,7 +217,9 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
       break;
   }
   if (f.question.operation == CollectiveOperation::all_reduce) f.tree_limit = f.limit * share_of_trees(gpus);
-  if (std::isnan(f.limit)) f.limit_source = "no copies between these GPUs at once are in the trace";
+  if (!std::isnan(f.limit)) return;
+  f.limit_source = are_on_several(hosts) ? "unknown: the links between hosts are not measured"
+                                         : "no copies between these GPUs at once are in the trace";
 }
 
 // Copies of the ring are held against those that are joined alike: three and more, so that one can stand out.
@@ -372,15 +382,18 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
       study->simulated = series.simulated;
     }
     if (study->library.empty()) study->library = series.library;
+    if (study->hosts.empty()) study->hosts = series.hosts;
     CollectiveFigure& f = study->figures.emplace_back();
     f.question = series.question;
     f.error = series.error;
     f.points = results(series);
-    const Lanes lanes = lanes_at_once(node, gpus);
+    const std::vector<std::string> named = gpus_of(series.question);  // as in copies; alike where hosts have the same
+    const Lanes lanes =
+        std::set(named.begin(), named.end()).size() == named.size() ? lanes_at_once(node, named) : Lanes{};
     if (study->slow_links.empty()) study->slow_links = slow_links_of(lanes.ring, links);
-    set_limit(f, lanes, gpus.size());
+    set_limit(f, lanes, gpus.size(), series.hosts);
     set_curve(f);
-    if (!f.points.empty()) f.cause = cause_of(f, gpus, links);
+    if (!f.points.empty()) f.cause = cause_of(f, named, links);
     judge_operation(f);
     study->verdict = worse_of_two(study->verdict, f.verdict);
   }

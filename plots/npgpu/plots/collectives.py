@@ -15,7 +15,7 @@ def name_of(case):
     words = [case["operation"], case["type"]]
     words += ["in place"] if case["in_place"] else []
     words += [case["timing"]] if case["timing"] != "host" else []
-    words += ["a process each"] if case["processes"] != "one" else []
+    words += [{"each-gpu": "a process each", "ranks": "a rank each"}[case["processes"]]] if case["processes"] != "one" else []
     words += ["in graphs"] if case["launch"] != "eager" else []
     words += [f"{case['buffers']} buffers"] if case["buffers"] != "plain" else []
     words += [f"beside a {case['overlap']} kernel"] if case["overlap"] != "none" else []
