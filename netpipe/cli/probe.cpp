@@ -39,6 +39,7 @@ const std::vector<Axis>& axes() {
                                      {"rung", {&Shape::rung}},
                                      {"intensity", {&Shape::intensity}},
                                      {"cluster", {&Shape::cluster}},
+                                     {"unit", {&Shape::unit}},
                                      {"registers", {&Shape::registers}},
                                      {"m", {&Shape::m}},
                                      {"n", {&Shape::n}},
@@ -76,12 +77,11 @@ std::vector<Shape> shapes_of(const std::string& text) {
     }
     const auto found = std::ranges::find(axes(), axis, &Axis::word);
     if (found == axes().end())
-      throw Error(
-          ErrorKind::usage,
-          fmt::format(
-              "--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-              "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, square, panels",
-              axis));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
+                              "offset, ways, rung, intensity, cluster, unit, pages, registers, shared, operands, m, n, "
+                              "k, square, panels",
+                              axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}
                             : parse_counts(option, value, found->least, found->most);

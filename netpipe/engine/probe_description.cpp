@@ -33,7 +33,9 @@ Counted counted_of(const ProbeCase& c) {
 
 const LawRule* rule_of(const ProbeCase& c) {
   const auto& laws = description_of(c).laws;
-  const auto found = std::ranges::find_if(laws, [&](const LawRule& one) { return !one.space || one.space == c.space; });
+  const auto found = std::ranges::find_if(laws, [&](const LawRule& one) {
+    return (!one.space || one.space == c.space) && (!one.operation || one.operation == c.operation);
+  });
   return found == laws.end() ? nullptr : &*found;
 }
 
@@ -52,7 +54,8 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {has.columns && std::tuple(s.m, s.k, s.panels) != std::tuple(none.m, none.k, none.panels), "m, k or panels"},
       {!has.intensity && s.intensity, "intensity"},
       {!has.cluster && s.cluster, "clusters"},
-      {!has.pages && s.pages != none.pages, "pages"}};
+      {!has.pages && s.pages != none.pages, "pages"},
+      {!has.unit && s.unit, "unit"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))
