@@ -4,6 +4,7 @@
 
 #include "fastest_rate.hpp"
 #include "npgpu/laws.hpp"
+#include "npgpu/probe_description.hpp"
 #include "probed.hpp"
 #include "probes/banks/shapes.hpp"
 #include "probes/cluster/shapes.hpp"
@@ -256,9 +257,9 @@ TEST_CASE("banks: each lane more in a bank adds its cycles to a load, and a pass
   CHECK(rate(read, all) == doctest::Approx(sms * 128 / random_passes(128) * clock_hz).epsilon(1e-3));
   const DeviceParameters device = derived("banks", spec.id());
   CHECK(value_of(device, "bank latency") == doctest::Approx(latency).epsilon(1e-3));
-  CHECK(value_of(device, "conflict cycles") == doctest::Approx(conflict).epsilon(1e-3));
-  CHECK(value_of(device, "random passes") == doctest::Approx(random_passes(256)).epsilon(1e-3));
-  CHECK(find(device, "random passes")->verdict == Agreement::agrees);
+  CHECK(value_of(device, "bank conflict cycles") == doctest::Approx(conflict).epsilon(1e-3));
+  CHECK(value_of(device, "bank passes, random words") == doctest::Approx(random_passes(256)).epsilon(1e-3));
+  CHECK(find(device, "bank passes, random words")->verdict == Agreement::agrees);
   const ProbeSeries series = probed(read, *classic_schedule({.trials = 3, .fixed_repeats = 50}));
   for (const LawPoint& p : law_of(series)->points) {
     const std::string what = text_of(p.shape);
@@ -268,7 +269,7 @@ TEST_CASE("banks: each lane more in a bank adds its cycles to a load, and a pass
   CHECK_FALSE(rule_of(chase));  // passes do not multiply a latency
   const ChangedSpec half("h200", [](json& j) { j["hardware"]["shared_banks"] = 16; });
   const ProbeCase there = case_of("banks", half.id(), Operation::read, Space::shared, DataType::fp32, Form::dependent);
-  const auto law = law_of(probed(there, *classic_schedule({.trials = 3, .fixed_repeats = 50})));
+  const auto law = law_of(probed(there, *classic_schedule({.trials = 9, .fixed_repeats = 50})));
   CHECK(std::ranges::count(law->points, Agreement::disagrees, &LawPoint::verdict) > 0);
 }
 

@@ -41,12 +41,14 @@ void slices_text(Document& doc, const ProbeSeries& probe) {
   if (!map.has_far()) return doc.note("no two groups of times: all lines are near");
   doc.note(fmt::format("L2 has {} partitions, with {} multiprocessors", map.partitions.size(),
                        fmt::join(map.partitions, ", ")));
-  std::vector<std::string> parts;
+  if (map.rows.empty()) return;
+  doc.gap();
+  Table rows({right("lines apart by"), right("lines"), right("near"), right("after one of the other side")});
   for (const model::SliceRow& row : map.rows)
-    parts.push_back(fmt::format("{} of {} lines {} apart are near, and {} follow one of the other side", row.near_lines,
-                                row.lines, size_text(row.apart_bytes), row.changes));
-  if (!parts.empty())
-    doc.note(fmt::format("from multiprocessor {}: {}", map.rows.front().unit, fmt::join(parts, "; ")));
+    rows.row({size_text(row.apart_bytes), std::to_string(row.lines), std::to_string(row.near_lines),
+              std::to_string(row.changes)});
+  doc.table(std::move(rows));
+  doc.note(fmt::format("from multiprocessor {}, lines in a row from the set's begin on", map.all_lines.unit));
 }
 
 }  // namespace npgpu

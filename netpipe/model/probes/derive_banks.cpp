@@ -1,10 +1,10 @@
-// What the probe banks shows:
-//
-//   bank latency              a load of one warp whose lanes are in 32 different banks
-//   bank latency, random      the same of words of a random order
-//   conflict cycles           what each lane more in a bank adds: (32 lanes in one - none) / 31
-//   random passes             how many times longer random words keep shared memory busy than words without a conflict,
-//                             held against the largest of 32 bins that get 32 balls
+// What the probe banks shows. Of one warp's loads, each waited for:
+//   bank latency                a load of words in 32 different banks
+//   bank latency, random words  a load of words of a random order
+//   bank conflict cycles        what each lane more in a bank adds: (32 lanes in one - none) / 31
+// Of all warps that fit:
+//   bank passes, random words   how many times longer than words without a conflict these take. It is held against the
+//                               largest of 32 bins that get 32 balls.
 #include <cmath>
 
 #include "netpipe/model/probes/derivation.hpp"
@@ -46,8 +46,8 @@ void derive_banks(const ProbeSeries& series, DeviceParameters& into) {
     into.parameters.push_back(std::move(p));
   };
   if (series.question.operation == Operation::read) {
-    if (!free || !random) return into.missing.push_back("random passes: need rungs 2 and 3 of probe banks");
-    Parameter p = parameter("random passes",
+    if (!free || !random) return into.missing.push_back("bank passes, random words: need rungs 2 and 3 of probe banks");
+    Parameter p = parameter("bank passes, random words",
                             quotient({free->cycle_rate}, {random->cycle_rate}, "1",
                                      "cycles of random words / cycles without a conflict: " + text_of(random->axes)),
                             "passes of shared memory that a warp's load of random words takes");
@@ -57,12 +57,12 @@ void derive_banks(const ProbeSeries& series, DeviceParameters& into) {
     return;
   }
   if (free) add("bank latency", cycles_of(*free), "a load of a warp whose lanes are in different banks");
-  if (random) add("bank latency, random", cycles_of(*random), "a load of a warp whose lanes load random words");
+  if (random) add("bank latency, random words", cycles_of(*random), "a load of a warp whose lanes load random words");
   if (!free || !all)
-    return into.missing.push_back("conflict cycles: need rung 2, and rung 1 with stride 32, of probe banks");
+    return into.missing.push_back("bank conflict cycles: need rung 2, and rung 1 with stride 32, of probe banks");
   const Estimate without = cycles_of(*free), with = cycles_of(*all);
   constexpr double more = lanes_of_warp - 1;
-  add("conflict cycles",
+  add("bank conflict cycles",
       {(with.value - without.value) / more, (with.low - without.high) / more, (with.high - without.low) / more,
        "cycles", "(cycles with 32 lanes in one bank - cycles without a conflict) / 31"},
       "what each lane more in a bank adds to a load that is waited for");

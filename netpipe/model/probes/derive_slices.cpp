@@ -68,13 +68,11 @@ void derive_slices(const ProbeSeries& series, DeviceParameters& into) {
         "multiprocessors of the L2 partition that has fewest");
   }
   if (!map.has_far()) return;
-  std::size_t lines = 0, near_lines = 0;
-  for (const SliceRow& row : map.rows) lines += row.lines, near_lines += row.near_lines;
-  if (lines > 0)
-    add("L2 near lines",
-        counted(static_cast<double>(near_lines) / static_cast<double>(lines), "1",
-                fmt::format("{} of {} lines of one multiprocessor", near_lines, lines)),
-        "part of all lines that lie in the near partition");
+  const SliceRow& lines = map.all_lines;
+  add("L2 near lines",
+      counted(static_cast<double>(lines.near_lines) / static_cast<double>(lines.lines), "1",
+              fmt::format("{} of {} lines of one multiprocessor", lines.near_lines, lines.lines)),
+      "part of all lines that lie in the near partition");
   if (std::isfinite(map.block_bytes))
     add("L2 partition block",
         counted(map.block_bytes, "B", "largest power of two of which no aligned block has lines of two sides"),

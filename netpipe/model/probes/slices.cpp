@@ -109,6 +109,8 @@ SliceMap slice_map(const ProbeSeries& series) {
   const auto most = std::ranges::max_element(by_unit, {}, [](const auto& one) { return one.second.size(); });
   if (most == by_unit.end()) return map;
   map.rows = rows_of(most->first, most->second);
+  map.all_lines = {.unit = most->first, .lines = most->second.size()};
+  for (const auto& [offset, far] : most->second) map.all_lines.near_lines += !far;
   if (map.has_far()) map.block_bytes = block_of(most->second);
   return map;
 }

@@ -16,8 +16,8 @@ struct SliceCell {
   bool is_far = false;
 };
 
-// Lines of one multiprocessor that lie so far apart, in a row: how many, how many of them are near, and how often
-// neighbours are not on one side.
+// Lines of one multiprocessor that lie so far apart, in a row from the set's begin on: how many, how many of them are
+// near, and how often neighbours are not on one side.
 struct SliceRow {
   std::uint32_t unit = 0;
   std::uint64_t apart_bytes = 0;
@@ -32,6 +32,8 @@ struct SliceMap {
   // Multiprocessors that have the same lines near, in partitions, the largest first. A pattern of fewer than a
   // twentieth of all is a cell that something disturbed.
   std::vector<std::size_t> partitions;
+  // Of the multiprocessor that asked for most lines: all of them, and those of each distance.
+  SliceRow all_lines;
   std::vector<SliceRow> rows;
   // Largest power of two so that all measured lines of one aligned block of it are on one side; NaN without a far one.
   double block_bytes = not_measured;
