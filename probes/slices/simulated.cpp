@@ -10,6 +10,7 @@ namespace npgpu::simulated {
 namespace {
 
 std::uint64_t partition_of(std::uint64_t offset, const Multiprocessors& m) {
+  if (m.l2_partitions < 2) return 0;
   std::uint64_t sum = 0;
   for (std::uint64_t block = offset / m.l2_hash_bytes; block; block /= m.l2_partitions) sum += block % m.l2_partitions;
   return sum % m.l2_partitions;
