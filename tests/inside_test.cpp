@@ -305,15 +305,13 @@ TEST_CASE("an L2 in one part has no far lines, and shapes that cannot be are ref
   CHECK_FALSE(find(device, "L2 partition block"));
   const Probe& probe = find_probe("slices", "sim:h200");
   const ProbeCase chase = case_of("slices", "sim:h200", Operation::chase, Space::l2);
-  const Shape good{
-      .blocks = 132, .access_bytes = 8, .bytes = MiB, .one_block_per_sm = 1, .offset_bytes = 256, .unit = 3};
+  const Shape good{.blocks = 132, .access_bytes = 8, .bytes = MiB, .one_block_per_sm = 1, .offset_bytes = 256, .sm = 3};
   CHECK_FALSE(probe.refuses({chase, good}));
-  for (const auto& [change, what] :
-       {std::pair<void (*)(Shape&), const char*>{[](Shape& s) { s.unit = 0; }, "from 1 on"},
-        {[](Shape& s) { s.unit = 133; }, "from 1 on"},
-        {[](Shape& s) { s.offset_bytes = 64; }, "no line"},
-        {[](Shape& s) { s.offset_bytes = MiB; }, "no line"},
-        {[](Shape& s) { s.ilp = 2; }, "one thread"}}) {
+  for (const auto& [change, what] : {std::pair<void (*)(Shape&), const char*>{[](Shape& s) { s.sm = 0; }, "from 1 on"},
+                                     {[](Shape& s) { s.sm = 133; }, "from 1 on"},
+                                     {[](Shape& s) { s.offset_bytes = 64; }, "no line"},
+                                     {[](Shape& s) { s.offset_bytes = MiB; }, "no line"},
+                                     {[](Shape& s) { s.ilp = 2; }, "one thread"}}) {
     Shape changed = good;
     change(changed);
     CHECK(probe.refuses({chase, changed}).value_or("").find(what) != std::string::npos);

@@ -162,7 +162,7 @@ struct Shape {
   // the one lies whose memory a block reaches.
   std::uint32_t cluster = 0;
   Pages pages = Pages::fixed;  // of migration
-  std::uint32_t unit = 0;      // of slices: the multiprocessor that works, from 1 on; 0 of other probes
+  std::uint32_t sm = 0;        // of slices: the multiprocessor that works, from 1 on; 0 of other probes
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -177,7 +177,7 @@ inline constexpr auto fields_of<Shape> =
            optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
            optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"),
            optional_field("cluster", &Shape::cluster), optional_field("pages", &Shape::pages),
-           optional_field("unit", &Shape::unit));
+           optional_field("sm", &Shape::sm));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -267,7 +267,7 @@ inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 // What tells patterns apart: references into the shape.
 template <class S> auto pattern_of(S&& s) {
   return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity, s.cluster,
-                  s.pages, s.unit);
+                  s.pages, s.sm);
 }
 // The same shape without its pattern.
 inline Shape without_pattern(Shape s) {

@@ -44,14 +44,14 @@ struct OwnAxes {
   bool matrices = false;   // m, n, k and panels
   bool intensity = false;
   bool pages = false;
-  bool unit = false;
+  bool sm = false;
   bool cluster = false;
   bool columns = false;  // n alone
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
   bool has_pattern() const {
-    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages || unit;
+    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages || sm;
   }
 };
 

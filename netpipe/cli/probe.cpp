@@ -39,7 +39,7 @@ const std::vector<Axis>& axes() {
                                      {"rung", {&Shape::rung}},
                                      {"intensity", {&Shape::intensity}},
                                      {"cluster", {&Shape::cluster}},
-                                     {"unit", {&Shape::unit}},
+                                     {"sm", {&Shape::sm}},
                                      {"registers", {&Shape::registers}},
                                      {"m", {&Shape::m}},
                                      {"n", {&Shape::n}},
@@ -79,7 +79,7 @@ std::vector<Shape> shapes_of(const std::string& text) {
     if (found == axes().end())
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                              "offset, ways, rung, intensity, cluster, unit, pages, registers, shared, operands, m, n, "
+                              "offset, ways, rung, intensity, cluster, sm, pages, registers, shared, operands, m, n, "
                               "k, square, panels",
                               axis));
     const auto values = value.find("..") == std::string::npos

@@ -55,7 +55,7 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.intensity && s.intensity, "intensity"},
       {!has.cluster && s.cluster, "clusters"},
       {!has.pages && s.pages != none.pages, "pages"},
-      {!has.unit && s.unit, "unit"}};
+      {!has.sm && s.sm, "sm"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))

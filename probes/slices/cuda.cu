@@ -115,7 +115,7 @@ class SlicesRunner final : public CudaProbeRunner {
     cuda::check(cudaMemsetAsync(counter_.data(), 0, counter_.bytes(), stream()), "clearing the counter of blocks");
     cuda::check(cudaMemsetAsync(readback_.data(), 0, readback_.bytes(), stream()), "poisoning the result");
     const LineChase chase{.line = address(),
-                          .unit = shape().unit,
+                          .unit = shape().sm,
                           .loads = static_cast<std::uint32_t>(loads),
                           .arrived = reinterpret_cast<std::uint32_t*>(counter_.data()),
                           .readback = reinterpret_cast<LineReadback*>(readback_.data()),
@@ -126,7 +126,7 @@ class SlicesRunner final : public CudaProbeRunner {
   }
   std::optional<std::string> wrong_result() override {
     if (end_.at == address()) return std::nullopt;
-    if (end_.at == 0) return "no block ran on multiprocessor " + std::to_string(shape().unit);
+    if (end_.at == 0) return "no block ran on multiprocessor " + std::to_string(shape().sm);
     return "the last load did not bring the line's address";
   }
 

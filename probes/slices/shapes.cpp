@@ -21,7 +21,7 @@ Shape of_line(const Layout& l, std::uint32_t unit, std::uint64_t offset) {
           .bytes = set_bytes,
           .one_block_per_sm = 1,
           .offset_bytes = static_cast<std::uint32_t>(offset),
-          .unit = unit};
+          .sm = unit};
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ std::vector<Shape> shapes(const ProbeCase& c, const Layout& l) {
 std::optional<std::string> refuses(const Shape& s) {
   if (s.threads != 1 || s.ilp != 1 || s.access_bytes != 8 || s.one_block_per_sm != 1)
     return "a block has one thread, with one access of 8 bytes in flight, and its multiprocessor for itself";
-  if (s.unit < 1 || s.unit > s.blocks)
-    return fmt::format("unit {}: one of the {} that have a block, from 1 on", s.unit, s.blocks);
+  if (s.sm < 1 || s.sm > s.blocks)
+    return fmt::format("sm {}: one of the {} that have a block, from 1 on", s.sm, s.blocks);
   if (s.offset_bytes % line_bytes || s.offset_bytes + line_bytes > s.bytes)
     return fmt::format("offset {} is no line of 128 bytes of the set", s.offset_bytes);
   return std::nullopt;

@@ -19,7 +19,7 @@ std::uint64_t partition_of(std::uint64_t offset, const Multiprocessors& m) {
 Repeat slices_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m) {
   Repeat repeat;
   repeat.work = repeat.steps = slices::loads_of_repeat;
-  const bool far = partition_of(s.offset_bytes, m) != (s.unit - 1) % m.l2_partitions;
+  const bool far = partition_of(s.offset_bytes, m) != (s.sm - 1) % m.l2_partitions;
   repeat.step.latency_cycles = m.l2_latency_cycles;
   if (c.operation == Operation::rmw && far) repeat.step.latency_cycles += m.l2_far_cycles;
   repeat.all_bytes_per_s = no_limit;

@@ -133,7 +133,7 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
                        .bytes = 64 * KiB,
                        .one_block_per_sm = 1,
                        .offset_bytes = offset,
-                       .unit = unit});
+                       .sm = unit});
     return all;
   }
   if (c.probe == "pages") {  // one page, and sets that are no power of two

@@ -95,7 +95,7 @@ SliceMap slice_map(const ProbeSeries& series) {
   std::vector<double> all;
   for (const ProbeResult& r : rates_of(series)) {
     if (!(r.cycle_rate.value > 0)) continue;
-    map.cells.push_back({.unit = r.axes.unit, .offset_bytes = r.axes.offset_bytes, .cycles = 1 / r.cycle_rate.value});
+    map.cells.push_back({.unit = r.axes.sm, .offset_bytes = r.axes.offset_bytes, .cycles = 1 / r.cycle_rate.value});
     all.push_back(map.cells.back().cycles);
   }
   const double split = split_of(all);
