@@ -3,18 +3,48 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <vector>
 
 #include "npgpu/laws.hpp"
+#include "probes/banks/words.hpp"
 
 namespace npgpu {
 
 namespace {
 
-constexpr unsigned warp_lanes = 32, banks = 32, lane_bytes = 4;
+constexpr unsigned warp_lanes = 32, bank_count = 32, lane_bytes = 4;
 
 }  // namespace
 
-unsigned bank_passes(unsigned stride) { return stride == 0 ? 1 : std::gcd(stride, banks); }
+unsigned bank_passes(unsigned stride) { return stride == 0 ? 1 : std::gcd(stride, bank_count); }
+
+double random_passes(unsigned patterns) {
+  return banks::passes_of(banks::words_of(banks::random, 1, patterns), bank_count, 1);
+}
+
+// The largest of 32 bins that get 32 balls, of which each has room for `patterns`: of all choices of 32 among the
+// words, in how many no bank has more than m is a coefficient of (sum over j <= m of C(patterns, j) x^j)^32.
+double expected_random_passes(unsigned patterns) {
+  const auto choices = [](unsigned of, unsigned count) {
+    double all = 1;
+    for (unsigned j = 0; j < count; ++j) all *= static_cast<double>(of - j) / (j + 1);
+    return all;
+  };
+  double expected = 0;
+  for (unsigned most = 0; most < warp_lanes; ++most) {
+    std::vector<double> of_some(warp_lanes + 1);  // choices of so many words in the banks so far
+    of_some[0] = 1;
+    for (unsigned bank = 0; bank < bank_count; ++bank) {
+      std::vector<double> with(warp_lanes + 1);
+      for (unsigned count = 0; count <= warp_lanes; ++count)
+        for (unsigned j = 0; j <= std::min({most, patterns, warp_lanes - count}); ++j)
+          with[count + j] += of_some[count] * choices(patterns, j);
+      of_some = std::move(with);
+    }
+    expected += 1 - of_some[warp_lanes] / choices(bank_count * patterns, warp_lanes);
+  }
+  return expected;
+}
 
 unsigned constant_passes(unsigned stride) { return stride == 0 ? 1 : warp_lanes; }
 

@@ -3,9 +3,13 @@
 #include <cmath>
 
 #include "fastest_rate.hpp"
+#include "npgpu/laws.hpp"
+#include "npgpu/probe_description.hpp"
 #include "probed.hpp"
+#include "probes/banks/shapes.hpp"
 #include "probes/cluster/shapes.hpp"
 #include "probes/instructions/shapes.hpp"
+#include "probes/slices/shapes.hpp"
 #include "probes/tma/shapes.hpp"
 #include "probes/wgmma/shapes.hpp"
 
@@ -108,6 +112,8 @@ TEST_CASE("a device that does not say how its clusters run has none, and says wh
                                    {"wgmma", "wgmma_latency_cycles"},
                                    {"pages", "tlb_mib"},
                                    {"code", "code_kib"},
+                                   {"banks", "shared_conflict_cycles"},
+                                   {"slices", "l2_partitions"},
                                    {"instructions", "instructions_popc_lanes"}}) {
     CHECK(cases_of(probe, "sim:gtx280").empty());
     const auto why = find_probe(probe, "sim:gtx280").refuses_case({.probe = probe, .device = "sim:gtx280"});
@@ -208,6 +214,116 @@ TEST_CASE("code: one instruction a cycle, and beyond the caches as fast as it co
   CHECK(cycles_of(held + KiB) == doctest::Approx(16 / says("code_bytes_per_cycle")).epsilon(1e-4));
   CHECK(value_of(derived("code", "sim:h200"), "code cycles, 256 KiB") ==
         doctest::Approx(16 / says("code_bytes_per_cycle")).epsilon(0.02));
+}
+
+TEST_CASE("the largest of 32 bins that get 32 balls, and bins that hold one or two") {
+  CHECK(expected_random_passes(1) == doctest::Approx(1));  // 32 words in all: each bank has one
+  // Two rows, 64 words: no conflict in 2^32 of C(64, 32) choices, else two lanes in a bank.
+  CHECK(expected_random_passes(2) == doctest::Approx(2 - std::pow(2, 32) / 1.832624140942590534e18));
+  CHECK(expected_random_passes(256) == doctest::Approx(3.52446).epsilon(1e-5));
+  // By hand with whole numbers, as the one before.
+  CHECK(expected_random_passes(1 << 16) == doctest::Approx(3.53291).epsilon(1e-5));
+  CHECK(random_passes(256) == doctest::Approx(expected_random_passes(256)).epsilon(0.03));
+}
+
+TEST_CASE("words of patterns: each once, and in the banks that they are for") {
+  for (const std::uint32_t rung : {banks::strided, banks::shuffled, banks::random})
+    for (const std::uint32_t stride : {1u, 4u, 32u}) {
+      auto words = banks::words_of(rung, stride, 64);
+      const double passes = banks::passes_of(words, 32, 1);
+      if (rung == banks::strided) CHECK(passes == stride);
+      else if (rung == banks::shuffled) CHECK(passes == 1);
+      else CHECK(passes == random_passes(64));
+      std::ranges::sort(words);
+      for (std::uint32_t i = 0; i < words.size(); ++i) CHECK(words[i] == i);
+    }
+  CHECK(banks::passes_of(banks::words_of(banks::strided, 2, 64), 32, 2) == 1);  // banks of 8 bytes
+}
+
+TEST_CASE("banks: each lane more in a bank adds its cycles to a load, and a pass to what all warps wait for") {
+  const ChangedSpec spec = exact();
+  const ProbeCase chase = case_of("banks", spec.id(), Operation::chase, Space::shared);
+  const ProbeCase read = case_of("banks", spec.id(), Operation::read, Space::shared, DataType::fp32, Form::dependent);
+  const auto shape = [](std::uint32_t rung, std::uint32_t stride) {
+    return Shape{.threads = 32, .access_bytes = 4, .bytes = 16 * KiB, .stride = stride, .rung = rung};
+  };
+  const double latency = says("shared_latency_cycles"), conflict = says("shared_conflict_cycles");
+  CHECK(cycles(chase, shape(banks::shuffled, 1)) == doctest::Approx(latency).epsilon(1e-4));
+  CHECK(cycles(chase, shape(banks::strided, 8)) == doctest::Approx(latency + 7 * conflict).epsilon(1e-4));
+  CHECK(cycles(chase, shape(banks::random, 1)) ==
+        doctest::Approx(latency + (random_passes(128) - 1) * conflict).epsilon(1e-4));
+  Shape all = shape(banks::random, 1);
+  all.blocks = 264, all.threads = 1024;
+  CHECK(rate(read, all) == doctest::Approx(sms * 128 / random_passes(128) * clock_hz).epsilon(1e-3));
+  const DeviceParameters device = derived("banks", spec.id());
+  CHECK(value_of(device, "bank latency") == doctest::Approx(latency).epsilon(1e-3));
+  CHECK(value_of(device, "bank conflict cycles") == doctest::Approx(conflict).epsilon(1e-3));
+  CHECK(value_of(device, "bank passes, random words") == doctest::Approx(random_passes(256)).epsilon(1e-3));
+  CHECK(find(device, "bank passes, random words")->verdict == Agreement::agrees);
+  const ProbeSeries series = probed(read, *classic_schedule({.trials = 3, .fixed_repeats = 50}));
+  for (const LawPoint& p : law_of(series)->points) {
+    const std::string what = text_of(p.shape);
+    CAPTURE(what);
+    CHECK(p.measured.value == doctest::Approx(p.law).epsilon(1e-3));
+  }
+  CHECK_FALSE(rule_of(chase));  // passes do not multiply a latency
+  const ChangedSpec half("h200", [](json& j) { j["hardware"]["shared_banks"] = 16; });
+  const ProbeCase there = case_of("banks", half.id(), Operation::read, Space::shared, DataType::fp32, Form::dependent);
+  const auto law = law_of(probed(there, *classic_schedule({.trials = 9, .fixed_repeats = 50})));
+  CHECK(std::ranges::count(law->points, Agreement::disagrees, &LawPoint::verdict) > 0);
+}
+
+TEST_CASE("L2's partitions: how many, whose they are, how far another is, and the block of the hash") {
+  for (const auto& [partitions, block] : {std::pair{2, 4096}, {2, 128}, {4, 65536}, {3, 512}}) {
+    CAPTURE(partitions);
+    CAPTURE(block);
+    const ChangedSpec spec("h200", [&](json& j) {
+      j["noise"] = json::object();
+      j["hardware"]["kernel_latency_us"] = 1e-9;
+      j["hardware"]["l2_partitions"] = partitions;
+      j["hardware"]["l2_hash_bytes"] = block;
+    });
+    const DeviceParameters device = derived("slices", spec.id());
+    const double near = says("l2_latency_cycles");
+    CHECK(value_of(device, "L2 partitions") == partitions);
+    CHECK(value_of(device, "L2 partition SMs, most") == 132 / partitions);
+    CHECK(value_of(device, "L2 partition SMs, fewest") == 132 / partitions);
+    CHECK(value_of(device, "L2 near line cycles") == doctest::Approx(near).epsilon(1e-3));
+    CHECK(value_of(device, "L2 far line cycles") == doctest::Approx(near + says("l2_far_cycles")).epsilon(1e-3));
+    CHECK(value_of(device, "L2 partition block") == block);
+    CHECK(value_of(device, "L2 near lines") == doctest::Approx(1.0 / partitions).epsilon(0.35));
+    CHECK(value_of(device, "L2 line load cycles") == doctest::Approx(near).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("an L2 in one part has no far lines, and shapes that cannot be are refused in words") {
+  const ChangedSpec one("h200", [](json& j) { j["hardware"]["l2_partitions"] = 1; });
+  const DeviceParameters device = derived("slices", one.id());
+  CHECK(value_of(device, "L2 partitions") == 1);
+  CHECK(value_of(device, "L2 partition SMs, most") == 132);
+  CHECK_FALSE(find(device, "L2 far line cycles"));
+  CHECK_FALSE(find(device, "L2 partition block"));
+  const Probe& probe = find_probe("slices", "sim:h200");
+  const ProbeCase chase = case_of("slices", "sim:h200", Operation::chase, Space::l2);
+  const Shape good{.blocks = 132, .access_bytes = 8, .bytes = MiB, .one_block_per_sm = 1, .offset_bytes = 256, .sm = 3};
+  CHECK_FALSE(probe.refuses({chase, good}));
+  for (const auto& [change, what] : {std::pair<void (*)(Shape&), const char*>{[](Shape& s) { s.sm = 0; }, "from 1 on"},
+                                     {[](Shape& s) { s.sm = 133; }, "from 1 on"},
+                                     {[](Shape& s) { s.offset_bytes = 64; }, "no line"},
+                                     {[](Shape& s) { s.offset_bytes = MiB; }, "no line"},
+                                     {[](Shape& s) { s.ilp = 2; }, "one thread"}}) {
+    Shape changed = good;
+    change(changed);
+    CHECK(probe.refuses({chase, changed}).value_or("").find(what) != std::string::npos);
+  }
+  const ProbeCase words = case_of("banks", "sim:h200", Operation::chase, Space::shared);
+  for (const auto& [shape, what] :
+       {std::pair<Shape, const char*>{{.threads = 32, .access_bytes = 4, .bytes = 3 * KiB, .rung = 1}, "power of two"},
+        {{.threads = 32, .access_bytes = 4, .bytes = 2 * KiB, .stride = 32, .rung = 1}, "stride 32"},
+        {{.threads = 32, .access_bytes = 4, .bytes = 4 * KiB, .stride = 2, .rung = 3}, "have a stride"},
+        {{.threads = 64, .access_bytes = 4, .bytes = 4 * KiB, .rung = 3}, "one warp's"},
+        {{.threads = 32, .access_bytes = 4, .bytes = 4 * KiB}, "the rungs are"}})
+    CHECK(find_probe("banks", "sim:h200").refuses({words, shape}).value_or("").find(what) != std::string::npos);
 }
 
 TEST_CASE("an instruction waits its class's latency, or for its lanes") {

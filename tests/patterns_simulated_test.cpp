@@ -33,7 +33,7 @@ int with(const Law& law, Agreement verdict) {
 
 const LawPoint& at(const Law& law, std::uint32_t stride, std::uint32_t offset = 0, std::uint32_t ways = 1) {
   for (const LawPoint& p : law.points)
-    if (pattern_of(p.shape) == std::tuple(stride, offset, ways, 0u, 0u, 0u, 0u, 0u, Pages::fixed)) return p;
+    if (pattern_of(p.shape) == std::tuple(stride, offset, ways, 0u, 0u, 0u, 0u, 0u, Pages::fixed, 0u)) return p;
   FAIL("no such shape");
   return law.points.front();
 }

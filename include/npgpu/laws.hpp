@@ -48,6 +48,10 @@ std::optional<Law> law_of(const ProbeSeries&);
 // Passes that a warp of 32 lanes takes, 4 bytes a lane. Strides are in words of 4 bytes.
 //   shared memory: lanes with words in one bank wait for each other; all lanes at one word are served at once
 unsigned bank_passes(unsigned stride);
+//   shared memory, of so many patterns (sets of 32 words) that make up a random order of 32 words each: counted over
+//   probe banks' own order, and what is expected of any
+double random_passes(unsigned patterns);
+double expected_random_passes(unsigned patterns);
 //   constants: one pass for each different word
 unsigned constant_passes(unsigned stride);
 //   global memory: one pass for each piece that the words touch: a sector of 32 bytes (L2), or a line of 128 bytes (L1)

@@ -176,22 +176,23 @@ struct Shape {
   // measured.
   std::uint32_t host_columns = 0;
   static constexpr std::uint32_t as_advised = 0xffffffff;
+  std::uint32_t sm = 0;  // of slices: the multiprocessor that works, from 1 on; 0 of other probes
 
   auto operator<=>(const Shape&) const = default;
 };
 template <>
-inline constexpr auto fields_of<Shape> =
-    fields(field("blocks", &Shape::blocks), field("threads", &Shape::threads), field("ilp", &Shape::ilp),
-           field("access_bytes", &Shape::access_bytes, "B"), field("bytes", &Shape::bytes, "B"),
-           field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come"),
-           optional_field("stride", &Shape::stride), optional_field("offset_bytes", &Shape::offset_bytes, "B"),
-           optional_field("ways", &Shape::ways), optional_field("rung", &Shape::rung), optional_field("m", &Shape::m),
-           optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
-           optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
-           optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"),
-           optional_field("cluster", &Shape::cluster), optional_field("pages", &Shape::pages),
-           optional_field("ops", &Shape::ops), optional_field("alpha", &Shape::alpha),
-           optional_field("beta", &Shape::beta), optional_field("host_columns", &Shape::host_columns));
+inline constexpr auto fields_of<Shape> = fields(
+    field("blocks", &Shape::blocks), field("threads", &Shape::threads), field("ilp", &Shape::ilp),
+    field("access_bytes", &Shape::access_bytes, "B"), field("bytes", &Shape::bytes, "B"),
+    field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come"),
+    optional_field("stride", &Shape::stride), optional_field("offset_bytes", &Shape::offset_bytes, "B"),
+    optional_field("ways", &Shape::ways), optional_field("rung", &Shape::rung), optional_field("m", &Shape::m),
+    optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
+    optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
+    optional_field("operands", &Shape::operands), optional_field("intensity", &Shape::intensity, "1/KiB"),
+    optional_field("cluster", &Shape::cluster), optional_field("pages", &Shape::pages),
+    optional_field("ops", &Shape::ops), optional_field("alpha", &Shape::alpha), optional_field("beta", &Shape::beta),
+    optional_field("host_columns", &Shape::host_columns), optional_field("sm", &Shape::sm));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -281,7 +282,7 @@ inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 // What tells patterns apart: references into the shape.
 template <class S> auto pattern_of(S&& s) {
   return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity, s.cluster,
-                  s.pages);
+                  s.pages, s.sm);
 }
 // The same shape without its pattern.
 inline Shape without_pattern(Shape s) {

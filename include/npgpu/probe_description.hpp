@@ -33,6 +33,8 @@ enum class ProbeQuestion {
   ladder,            // kernels that do the same work, each by one idea better than the one before
   roofline,          // operations on what is read, by how many there are for each byte
   migration,         // pages that move between host and device
+  bank_conflicts,    // of shared memory, by words that are loaded
+  l2_slices,         // lines of L2, by multiprocessor
 };
 
 // Axes that only some shapes have.
@@ -42,13 +44,14 @@ struct OwnAxes {
   bool matrices = false;   // m, n, k, panels, ops, alpha and beta
   bool intensity = false;
   bool pages = false;
+  bool sm = false;
   bool cluster = false;
   bool columns = false;  // n alone
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
   bool has_pattern() const {
-    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages;
+    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages || sm;
   }
 };
 
@@ -73,6 +76,7 @@ struct HardwareSize {
 // A law (npgpu/laws.hpp).
 struct LawRule {
   std::optional<Space> space{};                             // of cases there; of all
+  std::optional<Operation> operation{};                     // of cases that do this; of all
   double (*passes)(const Shape&, const Layout&) = nullptr;  // that the shape takes, of whatever each does the same work
   const char *rule = "", *counts = "", *where_not = "";     // as Law has them
   bool among_all = false;  // shapes of other grids are held against each other, too: they do the same work

@@ -40,6 +40,7 @@ const std::vector<Axis>& axes() {
                                      {"rung", {&Shape::rung}},
                                      {"intensity", {&Shape::intensity}},
                                      {"cluster", {&Shape::cluster}},
+                                     {"sm", {&Shape::sm}},
                                      {"registers", {&Shape::registers}},
                                      {"m", {&Shape::m}},
                                      {"n", {&Shape::n}},
@@ -95,7 +96,7 @@ std::vector<Shape> shapes_of(const std::string& text) {
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
                               "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, "
-                              "square, panels, ops, alpha, beta, host_columns",
+                              "square, panels, ops, alpha, beta, host_columns, sm",
                               axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}

@@ -85,6 +85,8 @@ std::optional<ProbeQuestion> question_of(const ProbeCase& c) {
       case ProbeQuestion::tensor_power:
       case ProbeQuestion::roofline:
       case ProbeQuestion::migration:
+      case ProbeQuestion::bank_conflicts:
+      case ProbeQuestion::l2_slices:
       case ProbeQuestion::ladder: break;
     }
     return true;

@@ -67,6 +67,7 @@ std::string text_of(const Shape& s) {
   if (s.pages != Pages::fixed) text += fmt::format(", pages {}", name(s.pages));
   if (s.n > 0) text += fmt::format(", n {}", s.n);
   if (s.cluster > 0) text += fmt::format(", clusters of {}", s.cluster);
+  if (s.sm > 0) text += fmt::format(", from multiprocessor {}", s.sm);
   if (s.one_block_per_sm) text += ", one block per SM";
   if (s.operands != Operands::usual) text += fmt::format(", operands {}", name(s.operands));
   return text;

@@ -33,7 +33,9 @@ Counted counted_of(const ProbeCase& c) {
 
 const LawRule* rule_of(const ProbeCase& c) {
   const auto& laws = description_of(c).laws;
-  const auto found = std::ranges::find_if(laws, [&](const LawRule& one) { return !one.space || one.space == c.space; });
+  const auto found = std::ranges::find_if(laws, [&](const LawRule& one) {
+    return (!one.space || one.space == c.space) && (!one.operation || one.operation == c.operation);
+  });
   return found == laws.end() ? nullptr : &*found;
 }
 
@@ -55,7 +57,8 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.matrices && s.host_columns, "host_columns"},
       {!has.intensity && s.intensity, "intensity"},
       {!has.cluster && s.cluster, "clusters"},
-      {!has.pages && s.pages != none.pages, "pages"}};
+      {!has.pages && s.pages != none.pages, "pages"},
+      {!has.sm && s.sm, "sm"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))

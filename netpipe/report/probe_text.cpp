@@ -132,6 +132,7 @@ void series_text(Document& doc, const ProbeSeries& probe, bool) {
   const bool memory =
       std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const ProbeDescription& described = description_of(c);
+  if (described.axes.sm) return slices_text(doc, probe);
   const Counted counted = counted_of(c);
   const bool waits = counted.each_waits(), limited = probe.limit.per_s > 0 && !waits;
   const std::optional<Law> law = law_of(probe);

@@ -50,6 +50,7 @@ template <class K> bool heading(Document&, const Series<K>&);
 // Kinds with a table of their own; the template serves all others.
 void series_text(Document&, const TransferSeries&, bool every_size);
 void series_text(Document&, const ProbeSeries&, bool);
+void slices_text(Document&, const ProbeSeries&);  // in place of a row for each shape
 void series_text(Document&, const JobSeries&, bool);
 template <class K> void series_text(Document&, const Series<K>&, bool);  // in series_text.cpp
 

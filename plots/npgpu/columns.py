@@ -26,7 +26,7 @@ OF_KIND = {
     "probes": (
         "run_uuid host date kind series case_name probe device operation type form space device_uuid device_name "
         "simulated blocks threads ilp access_bytes bytes one_block_per_sm stride offset_bytes ways rung m n k "
-        "panels registers shared_bytes operands intensity cluster pages ops alpha beta host_columns lane value low high unit counts time_us time_low_us "
+        "panels registers shared_bytes operands intensity cluster pages ops alpha beta host_columns sm lane value low high unit counts time_us time_low_us "
         "time_high_us min_us max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
         "disturbed_by unusable").split(),
     "jobs": (

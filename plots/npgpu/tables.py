@@ -111,7 +111,7 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
                "near_cache_bytes", "meter", "counts_energy", "power_limit_w", "registers_per_unit", "shared_bytes_per_unit", "shared_bytes_per_block", "shared_bytes_reserved", "memory_bytes", "clock_mhz", "library"}
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
-USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0, "operands": "usual", "intensity": 0, "cluster": 0, "pages": "fixed", "ops": "nn", "alpha": 1, "beta": 0, "host_columns": 0},
+USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0, "operands": "usual", "intensity": 0, "cluster": 0, "pages": "fixed", "ops": "nn", "alpha": 1, "beta": 0, "host_columns": 0, "sm": 0},
          "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "collectives": {"launch": "eager", "buffers": "plain", "overlap": "none"}}
 USUAL_OF_VISITS = {"beside_done": 0}
 USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")},

@@ -10,7 +10,7 @@ import pandas
 
 from npgpu_run import SOURCE, Checks, folder, run
 
-AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers", "shared_bytes", "operands", "intensity", "cluster", "pages", "ops", "alpha", "beta", "host_columns"],
+AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers", "shared_bytes", "operands", "intensity", "cluster", "pages", "ops", "alpha", "beta", "host_columns", "sm"],
         "jobs": ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"],
         "calls": ["bytes", "blocks", "nodes"]}
 NOT_IN_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "failure", "failed_device", "limit_per_s", "limit_source",

@@ -123,6 +123,33 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
       all.push_back({.blocks = kib == 96 ? 3u : 1u, .threads = 64, .ilp = 4, .bytes = kib * KiB});
     return all;
   }
+  if (c.probe == "banks") {  // every rung; few patterns and most; warps that are more and fewer than patterns
+    const bool one_warp = c.operation == Operation::chase;
+    for (const std::uint32_t rung : {1u, 2u, 3u})
+      for (const std::uint64_t kib : {1, 32})
+        all.push_back({.blocks = one_warp ? 1 : l.units + 1,
+                       .threads = one_warp   ? 32u
+                                  : kib == 1 ? 1024u
+                                             : 96u,
+                       .access_bytes = 4,
+                       .bytes = kib * KiB,
+                       .stride = rung > 1   ? 1u
+                                 : kib == 1 ? 8u
+                                            : 32u,
+                       .rung = rung});
+    return all;
+  }
+  if (c.probe == "slices") {  // from the first and the last multiprocessor, the set's first and last line
+    for (const std::uint32_t unit : {1u, l.units})
+      for (const std::uint32_t offset : {0u, static_cast<std::uint32_t>(64 * KiB - 128)})
+        all.push_back({.blocks = l.units,
+                       .access_bytes = 8,
+                       .bytes = 64 * KiB,
+                       .one_block_per_sm = 1,
+                       .offset_bytes = offset,
+                       .sm = unit});
+    return all;
+  }
   if (c.probe == "pages") {  // one page, and sets that are no power of two
     for (const std::uint64_t set : {2 * MiB, 6 * MiB, 8 * MiB})
       all.push_back({.access_bytes = 8, .bytes = set, .one_block_per_sm = 1});

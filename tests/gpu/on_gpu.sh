@@ -70,7 +70,7 @@ checked() {  # tool, then what is run: for each line of stdin its name and the t
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
   meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*,stages: each takes*'"
-  probes="access atomics bandwidth compute divergence latency occupancy onchip product reduction roofline staging tensor gemm cluster tma wgmma instructions pages code migration"
+  probes="access atomics bandwidth compute divergence latency occupancy onchip product reduction roofline staging tensor gemm cluster tma wgmma instructions pages code banks slices migration"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
     for file in beside calls copies duplex gate inventory jobs partition payload peers spoiled; do

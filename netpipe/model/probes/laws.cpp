@@ -32,7 +32,9 @@ std::optional<Law> law_of(const ProbeSeries& series) {
   if (!rule) return std::nullopt;
   Law law{rule->rule, rule->counts, rule->where_not, {}};
   const auto rates = model::rates_of(series);
-  const auto passes = [&](const ProbeResult& r) { return rule->passes(r.axes, series.layout); };
+  std::vector<double> all_passes;
+  for (const ProbeResult& r : rates) all_passes.push_back(rule->passes(r.axes, series.layout));
+  const auto passes = [&](const ProbeResult& r) { return all_passes[static_cast<std::size_t>(&r - rates.data())]; };
   for (const ProbeResult& r : rates) {
     const ProbeResult* base = nullptr;
     for (const ProbeResult& other : rates) {
