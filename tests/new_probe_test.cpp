@@ -103,7 +103,7 @@ TEST_CASE("every probe has a description in its folder") {
     CHECK(std::filesystem::exists(std::filesystem::path(NPGPU_SOURCE_DIR) / (is_here ? "tests" : "probes") /
                                   probe->name() / "description.cpp"));
   }
-  CHECK(registered<ProbeDescription>().size() == 22);
+  CHECK(registered<ProbeDescription>().size() == 24);
 }
 
 }  // namespace new_probe_test

@@ -324,8 +324,9 @@ TEST_CASE("a product says which cuBLAS made it, and how exactly; its blocks are 
   const Probe& gemm = find_probe("gemm", "cuda:0");
   for (const ProbeCase& c : gemm.cases("cuda:0")) {
     const ProbeContext context = gemm.context(c);
-    CHECK(context.library.rfind("cuBLAS 1", 0) == 0);
-    CHECK(context.library.find("default math") != std::string::npos);
+    const bool is_fma = c.type == DataType::fp32 || c.type == DataType::fp64;
+    CHECK(context.library.starts_with(is_fma ? "cuBLAS 1" : "cuBLASLt 1"));
+    CHECK(context.library.find(is_fma ? "default math" : "its first proposal") != std::string::npos);
     Shape shape = gemm.shapes(c).front();
     CHECK_FALSE(gemm.refuses({c, shape}));
     shape.blocks = 2;
