@@ -55,8 +55,8 @@ struct RateClasses {
 // touch. The sizes come in any order, each once.
 RateClasses rate_classes(std::span<const SizeRate>);
 
-// The classes of a series of the probe gemm. Only squares count, and of these the largest group that is alike in all but
-// its size. Nothing where they have fewer than two divisors, or the series is of another probe.
+// The classes of a series of the probe gemm. Only squares count, and of these the largest group that is alike in all
+// but its size. Nothing where they have fewer than two divisors, or the series is of another probe.
 std::optional<RateClasses> classes_of(const ProbeSeries&);
 
 }  // namespace npgpu
