@@ -3,6 +3,7 @@ host."""
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,7 +118,7 @@ def patterns(where):
     width = by_name(device)["bank width"]
     check(width["estimate"]["value"] == 8 and width["verdict"] == "disagrees", f"banks of 8 bytes are found: {width}")
     table = run("report", os.path.join(where, "wide.h5")).out
-    check("; farthest off: " in " ".join(table.split()) and "-50." in table, f"and the law says where it does not hold, and by how much: {table}")
+    check("; farthest off: " in " ".join(table.split()) and re.search(r"-(49\.[5-9]|50\.[0-4])", table), f"and the law says where it does not hold, and by how much: {table}")
 
     usual, every = (run("probe", "all", *more, "--device", "sim:h200", "--dry-run").out for more in ([], ["--thorough"]))
     check("onchip sim:h200 read fp32 shared" in usual and "divergence" not in usual, f"all is what characterize measures: {usual}")
