@@ -4,7 +4,7 @@ COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "
           "target_offset_bytes",
           # axes
           "bytes", "blocks", "threads", "ilp", "access_bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels",
-          "registers", "shared_bytes", "intensity", "cluster",
+          "registers", "shared_bytes", "intensity", "cluster", "alpha", "beta", "host_columns", "sm",
           "bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "nodes", "size", "sub_system",
           "duty_percent", "window_ms", "length_ms", "pieces", "piece_bytes", "in_place"}
 MEASURES = {"value", "low", "high", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "sm_clock_mhz",
