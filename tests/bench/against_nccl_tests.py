@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
-    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--end BYTES] [--collective all-reduce,...] [--each] [--graph]
-                          [--start BYTES]
+    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES]
+                          [--collective all-reduce,...] [--each] [--graph]
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, buffers of ncclMemAlloc, host time of many
-operations in a row. With --each
-npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread. With --graph both launch CUDA graphs of 16
-operations, so that times of small sizes do not depend on the host's launches.
+operations in a row. With --each npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread. With --graph
+both launch CUDA graphs of 16 operations, so that times of small sizes do not depend on the host's launches.
 nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
-a size takes some 20 ms. It takes another part of its largest buffer for each iteration, so that the L2 cache has none of it;
-npgpu stays in one place. So sizes about that of the cache are asked for one by one, where both find it there. Interrupted, it
-prints what the rounds so far gave.
+a size takes some 20 ms. It checks its results once for each size (-c 1); without that it fills no buffer. It takes another
+part of its largest buffer for each iteration, so that the L2 cache has none of it; npgpu stays in one place. So sizes about
+that of the cache are asked for one by one, where both find it there. Interrupted, it prints what the rounds so far gave.
 Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
 Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %.
 """
@@ -44,8 +43,8 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph):
     devices = ",".join(f"cuda:{i}" for i in range(gpus))
     done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
                            ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--launch",
-                           "graph" if graph else "eager", "--buffers", "allocated", "--rounds", "1", "--output", trace, "--force", "--json",
-                           "--progress", "none"], capture_output=True, text=True)
+                           "graph" if graph else "eager", "--buffers", "allocated", "--rounds", "1",
+                           "--output", trace, "--force", "--json", "--progress", "none"], capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")
     times = {}
@@ -66,7 +65,7 @@ def of_nccl_tests(folder, operation, sizes, gpus, each, graph):
         in_graphs = ["-n", str(OF_GRAPH), "-G", str(iterations // OF_GRAPH)]
         done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g",
                                str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]), "-f", str(FACTOR),
-                               *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "0"],
+                               *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "1"],
                               capture_output=True, text=True)
         for line in done.stdout.splitlines():
             words = line.split()
