@@ -261,7 +261,9 @@ TEST_CASE("banks: each lane more in a bank adds its cycles to a load, and a pass
   CHECK(value_of(device, "bank passes, random words") == doctest::Approx(random_passes(256)).epsilon(1e-3));
   CHECK(find(device, "bank passes, random words")->verdict == Agreement::agrees);
   const ProbeSeries series = probed(read, *classic_schedule({.trials = 3, .fixed_repeats = 50}));
-  for (const LawPoint& p : law_of(series)->points) {
+  const auto usual = law_of(series);
+  REQUIRE(usual);
+  for (const LawPoint& p : usual->points) {
     const std::string what = text_of(p.shape);
     CAPTURE(what);
     CHECK(p.measured.value == doctest::Approx(p.law).epsilon(1e-3));
