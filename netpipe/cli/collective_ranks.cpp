@@ -9,7 +9,6 @@
 #include <string_view>
 #include <thread>
 
-#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/collectives.hpp"
 #include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
