@@ -622,29 +622,4 @@ TEST_CASE("key figures of a trace are links each way, with their interval and co
   CHECK(course.two_times == doctest::Approx(0.1));
 }
 
-TEST_CASE("of two GPUs of a node the slower one is named with the other, and what matters first") {
-  using model::Sibling;
-  std::vector<Sibling> node{{"cuda:0", "NVIDIA H100", {}}, {"cuda:1", "NVIDIA H100", {}}};
-  for (Sibling& one : node)
-    one.figures = {figure_of(FigureKind::latency, "memory latency", 10), figure_of(FigureKind::link, "copy", 10)};
-  CHECK(model::slow_siblings(node).empty());
-  node[0].figures = {figure_of(FigureKind::latency, "memory latency", 30), figure_of(FigureKind::link, "copy", 20)};
-  const auto slow = model::slow_siblings(node);
-  REQUIRE(slow.size() == 2);
-  CHECK(slow[0].sibling == 0);
-  CHECK(slow[0].finding.what == "copy");
-  CHECK(slow[0].finding.text == "20.00 us (cuda:1: 10.00 us)");
-  CHECK(slow[0].finding.confirmed);
-  CHECK_FALSE(slow[1].finding.confirmed);
-  // Of eight the others are named by their number; another model is none of them.
-  for (int i = 2; i < 8; ++i) {
-    node.push_back(node[1]);
-    node.back().id = "cuda:" + std::to_string(i);
-  }
-  node.push_back({"cuda:8", "NVIDIA T4", {figure_of(FigureKind::link, "copy", 90)}});
-  const auto of_eight = model::slow_siblings(node);
-  REQUIRE(of_eight.size() == 2);
-  CHECK(of_eight[0].finding.text == "20.00 us (7 others: 10.00 us)");
-}
-
 }  // namespace fleet_test

@@ -68,8 +68,8 @@ def copies():
     for first, old, new, places in (("to the device, pinned", rates["to the device pinned"], rate("stream", "h2d", "pinned", 192, **gated), 3),
                                     ("from the device, pinned", rates["from the device pinned"], rate("stream", "d2h", "pinned", 192, **gated), 3),
                                     ("from the device, paged, 64 MiB", rates["from the device paged"], rate("stream", "d2h", "pageable", 64, **blocking), 3),
-                                    ("there and back, pinned", rates["ping-pong pinned"], rate("pingpong", "h2d", "pinned", 64, **blocking), 3),
-                                    ("there and back, paged", rates["ping-pong paged"], rate("pingpong", "h2d", "pageable", 64, **blocking), 3),
+                                    ("ping-pong, pinned", rates["ping-pong pinned"], rate("pingpong", "h2d", "pinned", 64, **blocking), 3),
+                                    ("ping-pong, paged", rates["ping-pong paged"], rate("pingpong", "h2d", "pageable", 64, **blocking), 3),
                                     ("within the device, read and write counted", rates["within the device with read and write counted"], within, 4)):
         row(first, old, f"{new:.1f}" if places == 3 else f"{new:.0f}", f"{new / float(old):.0f}")
     table2 = printed("004_table2_sdk.csv")

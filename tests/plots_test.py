@@ -380,7 +380,33 @@ def bad_input(where, made):
               f"{name} {arguments}: {ended.returncode} {ended.stderr}")
 
 
+def scales_have_labels():
+    """One label is no scale: an axis of times has two at least, however short it is."""
+    for low, high in ((9, 11), (4, 20), (6, 60), (1, 5000)):
+        picture, axes = figure.plt.subplots()
+        axes.plot([1, 2], [low, high])
+        figure.time_axis(axes, "Time")
+        picture.canvas.draw()
+        bottom, top = axes.get_ylim()
+        labels = [tick.label1.get_text() for tick in [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
+                  if bottom <= tick.get_loc() <= top]
+        check(len([text for text in labels if text]) >= 2, f"labels from {low} to {high} us: {labels}")
+        figure.plt.close(picture)
+
+
+def pieces_have_a_title(folder):
+    made = os.path.join(folder, "pieces.h5")
+    subprocess.run([PROGRAM, "pieces", "--device", "sim:h200", "--quiet", "--direction", "h2d", "--output", made], check=True)
+    picture = script("pieces", made, "-o", os.path.join(folder, "pieces.svg"))
+    check(picture.returncode == 0, f"pieces: {picture.stderr}")
+    with open(os.path.join(folder, "pieces.svg"), encoding="utf-8") as file:
+        text = file.read()
+    check("SIMULATED H200: copies of many pieces, host to GPU" in text, "the title of pieces is a sentence")
+
+
 with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
+    scales_have_labels()
+    pieces_have_a_title(folder)
     reads_what_the_report_says(folder)
     chooses_series(folder)
     trace = samples_are_those_that_the_program_summarizes(folder)

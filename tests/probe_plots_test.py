@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
                          capture_output=True, text=True)
     check(ran.returncode == 0, f"the program made no trace: {ran.stderr}")
     text = words(folder, "corners", made)
-    check("SIMULATED" in text and "compute" in text and "GOP/s" in text and "Threads of a block" in text, "corners' words")
+    check("SIMULATED" in text and "computing power" in text and "GOP/s" in text and "Threads of a block" in text, "corners' words")
     check("GB/s" in words(folder, "corners", made, "--probe", "bandwidth"), "corners --probe bandwidth")
 
     patterns = os.path.join(folder, "patterns.h5")

@@ -108,7 +108,7 @@ class Run {
     for (const DeviceInfo& device : plan_.devices())
       if (device.id != "host") gpus.push_back(device.id);
     if (gpus.size() < 2) return;
-    observer_.note(fmt::format("{} GPUs at once, each by a process of its own", gpus.size()));
+    observer_.note(fmt::format("{} GPUs at once, each by its own process", gpus.size()));
     for (const auto& part : settings_.processes->run(gpus, [this] { return asks(settings_.stop); })) {
       elsewhere_.push_back(part.device);
       result_.stopped |= part.stopped;

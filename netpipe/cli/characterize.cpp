@@ -221,20 +221,19 @@ int run_characterize(const Options& options) { return measure(options, character
 }  // namespace
 
 Command characterize() {
-  return {
-      "characterize",
-      "measure every GPU of this machine, or its memory where it has none",
-      "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
-      "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
-      "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
-      "number of streams for a job. Ends with a trace, and one screen that says whether the node is as it should be.",
-      {},
-      {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
-       "npgpu characterize --with energy,roofline --device sim:h200 --output h200.h5"},
-      with_measure_options(
-          {{"What is measured",
-            {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick", "with", "one-by-one"}}}),
-      run_characterize};
+  return {"characterize",
+          "measure every GPU of this machine, or its memory where it has none",
+          "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
+          "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
+          "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
+          "number of streams for a job. Ends with a trace, and one screen that says whether the node is healthy.",
+          {},
+          {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
+           "npgpu characterize --with energy,roofline --device sim:h200 --output h200.h5"},
+          with_measure_options(
+              {{"What is measured",
+                {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick", "with", "one-by-one"}}}),
+          run_characterize};
 }
 
 }  // namespace npgpu::cli

@@ -242,9 +242,9 @@ int run_check(const Options& options) {
 Command check() {
   Command command{
       "check",
-      "measure a little, and say whether each GPU is as it should be, and if not, why",
+      "judge each GPU in seconds: healthy, slow or broken, and why",
       "Judges every GPU of this machine by what its link, clocks and widths allow, or by a reference: a line for each "
-      "GPU, then what is not as it should be, with likely causes and what would mend them. Verdicts and exit codes: "
+      "GPU, then what is wrong, with likely causes and remedies. Verdicts and exit codes: "
       "ok 0; slow 3, something is below its limit; broken 6, wrong results, errors counted, parts missing, or not as "
       "expected; undecided 8, the interval of a figure holds its limit, also after it was measured again; failed to "
       "run "

@@ -25,7 +25,7 @@ void overview(std::ostream& out) {
   out << "npgpu measures what a node with GPUs really does, and keeps every sample.\n\n"
          "Start here:\n"
          "  npgpu characterize        measure this machine: a trace and a summary\n"
-         "  npgpu check               is each GPU as it should be, and if not, why\n"
+         "  npgpu check               is each GPU healthy, and if not, why\n"
          "  npgpu report TRACE        the summary again, in full\n\n"
          "Commands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);

@@ -77,7 +77,7 @@ int run_fleet(const Options& options) {
 Command fleet() {
   return {
       "fleet",
-      "which GPUs of thousands of traces are not like the others, and why",
+      "which GPUs of thousands of traces differ from the others, and why",
       "Holds the GPUs of many traces against each other by key figures: links each way, memory, computing power, "
       "latencies, calls. A group is what has the same model, driver and link. A GPU is a suspect if a key figure takes "
       "more time than the group's median by more than healthy GPUs of a model differ; if its own times scatter, or "

@@ -32,14 +32,15 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"NAME", "The device: host, cuda:N, opencl:N, sim:NAME or sim:FILE.json. npgpu info --words shows them."}},
       {"json", {"", "Print JSON."}},
       {"words", {"", "Show modules, probes, devices and the words that options take."}},
-      {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
+      {"quick", {"", "Measure fewer sizes, shapes and cases."}},
       {"again",
        {"TIME",
         "A figure beyond its limit, or with the limit inside its interval, is measured again until it is settled, for "
         "at most this long. It is slow only if it stays slow. 0: never."}},
       {"soak",
        {"TIME",
-        "Keep all GPUs at work for so long, 10min or 1h: compute, tensor cores, memory, copies, in turn and several at "
+        "Keep all GPUs busy for this long (10min, 1h): compute, tensor cores, memory, copies, one by one and several "
+        "at "
         "once. All results are compared; rates, clocks, temperatures, power and errors are recorded as they change."}},
       {"memory-test",
        {"",
@@ -47,7 +48,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "addresses, random words. With --soak it is one of the loads, a part of it in each turn."}},
       {"one-by-one",
        {"",
-        "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "
+        "Measure several GPUs one after the other. Otherwise all are measured at once, each by its own process. "
         "Then some points of each are measured again while the others rest. That shows whether they disturb each "
         "other."}},
 
@@ -55,9 +56,9 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"module", {"LIST", "The API that moves the bytes. npgpu info --words shows them."}},
       {"pattern",
        {"LIST",
-        "stream: copies one way, back to back. pingpong: there and back. duplex: both directions at once. "
+        "stream: copies one way, back to back. pingpong: to the target and back. duplex: both directions at once. "
         "chase: loads of 8 bytes by a kernel, each from the address that the one before brought. atomic: the same by "
-        "atomic additions. flag: each of two writes a word that the other waits for, in turn."}},
+        "atomic additions. flag: each of two writes a word that the other waits for."}},
       {"direction",
        {"LIST",
         "h2d: host to device. d2h: device to host. d2d: within the device. h2h: within the host. peer: from one device "
@@ -110,7 +111,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"no-bind", {"", "Leave threads and buffers where the system puts them."}},
       {"host-node",
        {"LIST",
-        "NUMA nodes of the host: threads and the host's buffers are on each in turn. all: each node that has "
+        "NUMA nodes of the host: threads and the host's buffers are placed on one after the other. all: each that has "
         "processors."}},
       {"start", {"SIZE", "The smallest size."}},
       {"end", {"SIZE", "The largest size."}},
@@ -246,7 +247,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "of a fixed length (Allada et al. 2009)."}},
       {"rounds",
        {"N",
-        "Visit every point this many times, spread over the whole run, in an order of its own each time and in new "
+        "Visit every point this many times, spread over the whole run, each time in another order and in new "
         "buffers. Intervals are over visits: 6 or more need no assumption (default: adaptive 6, and 4 of probes; "
         "classic 1)."}},
       {"wait-quiet",
@@ -364,12 +365,12 @@ const std::map<std::string_view, Meaning>& glossary() {
         "repeated.",
         0, true}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
-      {"published", {"", "Print what papers measured of the same architecture beside the parameters, and the ratio."}},
+      {"published", {"", "Compare the parameters with what papers measured of the same architecture."}},
       {"other-hardware",
        {"",
         "Compare although the GPUs or the hosts' processors are of another model, and count what is slower on another "
         "card."}},
-      {"all", {"", "Show everything, also what is the same or passes."}},
+      {"all", {"", "Show everything, also what passes or did not change."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format",
        {"WORD",

@@ -71,7 +71,7 @@ void page_of_all(std::ostream& out) {
   out << ".SH SYNOPSIS\n.B npgpu\n.I COMMAND\n[options]\n.SH DESCRIPTION\n"
          "npgpu measures how fast memory moves on a node with GPUs, how the hardware is built and what calls cost, and "
          "keeps every sample in a trace.\n.B npgpu characterize\nmeasures this machine;\n.B npgpu check\nsays whether "
-         "each GPU is as it should be;\n.B npgpu report\n.I TRACE\nprints what was measured.\n.SH COMMANDS\n";
+         "each GPU is healthy;\n.B npgpu report\n.I TRACE\nprints what was measured.\n.SH COMMANDS\n";
   for (const Command& command : commands())
     out << fmt::format(".TP\n.BR npgpu\\-{} (1)\n{}\n", roff(command.name), roff(command.summary));
   tail(out);

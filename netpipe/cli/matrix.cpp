@@ -142,7 +142,8 @@ Command matrix() {
       "slow 3; broken 6, copies bring wrong bytes; failed to run 1, something has no figure; undecided 8, an interval "
       "holds its limit; not judged 4, others used the GPUs; 77, there is no GPU. --only processes measures what a job "
       "pays when a second process uses the same GPU: npgpu "
-      "starts one that holds a context, copies, computes or launches kernels, and measures in turn with it and alone.",
+      "starts one that holds a context, copies, computes or launches kernels, and measures alternately with it and "
+      "alone.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",
        "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa", "npgpu matrix --only processes"},

@@ -117,7 +117,7 @@ int run_simulate(const Options& options) {
 Command simulate_job() {
   return {
       "simulate",
-      "play a job in streams through a simulated node",
+      "simulate a job in streams on a node, and draw it",
       "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only "
       "numbers: those of a simulated device, of a measured one in a trace, or your own. Draws when each of them works "
       "on which chunk.",

@@ -53,7 +53,7 @@ bool own_jobs(const Options& options) { return options.has("bytes-in") || option
 
 std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
   if (own_jobs(options) && options.has("experiment"))
-    throw Error(ErrorKind::usage, "--experiment has sizes of its own: leave it out, or --bytes-in and --bytes-out");
+    throw Error(ErrorKind::usage, "--experiment has its own sizes: leave it out, or --bytes-in and --bytes-out");
   if (own_jobs(options)) return chosen_jobs(choice);
   const auto workloads = static_cast<std::uint32_t>(parse_count("workloads", options.text("workloads"), 1, 100'000));
   const std::uint64_t seed = parse_count("seed", options.text("seed"), 0, ~0ull >> 1);

@@ -1,10 +1,8 @@
 #include "netpipe/model/siblings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <utility>
 
 #include "netpipe/model/health/findings.hpp"
@@ -100,53 +98,6 @@ double log_near(const FleetFigure& figure) {
 
 std::string text_of_figure(double value, FigureUnit unit) {
   return figure_text(value, unit_of(unit)) + (unit == FigureUnit::us_a_load ? " a load" : "");
-}
-
-std::vector<SlowSibling> slow_siblings(std::span<const Sibling> siblings, double chance) {
-  struct Seen {
-    std::size_t sibling = 0;
-    const FleetFigure* figure = nullptr;
-  };
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<Seen>> all;  // by model, figure, points
-  for (std::size_t i = 0; i < siblings.size(); ++i)
-    for (const FleetFigure& figure : siblings[i].figures)
-      if (!figure.disturbed && std::isfinite(log_time(figure.value, figure.unit)))
-        all[{siblings[i].model, figure.name, figure.at}].push_back({i, &figure});
-  std::size_t tests = 0;
-  for (const auto& [key, seen] : all) tests += seen.size();
-  std::vector<SlowSibling> found;
-  for (const auto& [key, seen] : all) {
-    if (seen.size() < 2) continue;
-    std::vector<double> logs;
-    for (const Seen& one : seen) logs.push_back(log_time(one.figure->value, one.figure->unit));
-    const FigureKind kind = seen.front().figure->kind;
-    const Standard standard = standard_of(logs, known_scatter(kind), chance / static_cast<double>(tests));
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      const double apart = logs[i] - standard.center, near = log_near(*seen[i].figure) - standard.center;
-      const Ruling ruling = rule_apart(std::expm1(apart), std::expm1(near), std::expm1(standard.limit));
-      if (ruling == Ruling::ok) continue;
-      const FigureUnit unit = seen[i].figure->unit;
-      SlowSibling& slow = found.emplace_back();
-      slow.sibling = seen[i].sibling;
-      slow.figure = *seen[i].figure;
-      slow.than = seen.size() == 2 ? siblings[seen[1 - i].sibling].id : fmt::format("{} others", seen.size() - 1);
-      FleetFinding& finding = slow.finding;
-      finding.kind = kind;
-      std::tie(std::ignore, finding.what, finding.at) = key;
-      finding.value = seen[i].figure->value;
-      finding.others = is_rate(unit) ? std::exp(-standard.center) : std::exp(standard.center);
-      finding.share = std::expm1(apart);
-      finding.low = std::expm1(near);
-      finding.z = apart / standard.unit;
-      finding.confirmed = is_grave(kind) && ruling == Ruling::slow;
-      finding.text = fmt::format("{} ({}: {})", text_of_figure(finding.value, unit), slow.than,
-                                 text_of_figure(finding.others, unit));
-    }
-  }
-  std::ranges::stable_sort(found, [](const SlowSibling& a, const SlowSibling& b) {
-    return a.finding.kind != b.finding.kind ? a.finding.kind < b.finding.kind : a.finding.share > b.finding.share;
-  });
-  return found;
 }
 
 }  // namespace npgpu::model

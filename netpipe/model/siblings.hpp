@@ -11,8 +11,6 @@
 
 namespace npgpu::model {
 
-// ---- how much healthy ones differ -----------------------------------------------------------------------------------
-
 // Standard deviation of a logarithm among healthy GPUs of one model, runs of one GPU included, and the least share that
 // anybody would act on.
 struct KnownScatter {
@@ -51,22 +49,5 @@ std::string text_of_figure(double value, FigureUnit);  // "27.90 GB/s"
 constexpr bool is_grave(FigureKind kind) {
   return kind == FigureKind::link || kind == FigureKind::memory || kind == FigureKind::compute;
 }
-
-// ---- the GPUs of one node -------------------------------------------------------------------------------------------
-
-struct Sibling {
-  std::string id, model;
-  std::vector<FleetFigure> figures;
-};
-struct SlowSibling {
-  std::size_t sibling = 0;
-  FleetFigure figure{};
-  std::string than{};    // "cuda:1", or "7 others"
-  FleetFinding finding;  // text: "24.99 GB/s (cuda:1: 49.96 GB/s)", or "(7 others: 49.96 GB/s)"
-};
-// Those that are slower than the others of their model, of which there is at least one; by kind, the slowest first.
-// What was measured in one run with one plan is comparable: figures are matched by name and points. `chance`: that one
-// of a healthy node is named.
-std::vector<SlowSibling> slow_siblings(std::span<const Sibling>, double chance = 0.01);
 
 }  // namespace npgpu::model

@@ -1,4 +1,4 @@
-"""npgpu characterize of several GPUs at once, each by a process of its own: the trace is that of one after the other;
+"""npgpu characterize of several GPUs at once, each by its own process: the trace is that of one after the other;
 stopped, continued, and with a process that dies."""
 import glob
 import os
@@ -69,7 +69,7 @@ with folder() as where:
     check(apart.code == 0, apart.err)
     at_once = run(*COMMAND, "--output", two)
     check(at_once.code == 0, at_once.err)
-    check("2 GPUs at once, each by a process of its own" in at_once.err, "it says so")
+    check("2 GPUs at once, each by its own process" in at_once.err, "it says so")
     check(not parts(where), f"nothing is left but the trace: {parts(where)}")
     (a, complete_a, none), (b, complete_b, facts) = points(one), points(two)
     check(complete_a and complete_b and a.keys() == b.keys(), f"the same series: {a.keys() ^ b.keys()}")

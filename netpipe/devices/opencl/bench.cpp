@@ -103,12 +103,4 @@ Layout layout_of(const std::string& id, DataType type) {
   return l;
 }
 
-std::uint64_t max_items(const Bench& bench, const Kernel& kernel) {
-  std::size_t most = 0;
-  check(library().clGetKernelWorkGroupInfo(kernel.get(), bench.context().device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
-                                           &most, nullptr),
-        "clGetKernelWorkGroupInfo");
-  return most;
-}
-
 }  // namespace npgpu::opencl

@@ -69,7 +69,5 @@ int nvidia_capability(const std::string& id);
 // From the facts of the device; `lanes` of this type: those of a warp, or of a vector register of the type. A CPU's
 // unit is a core, which runs one block at a time, and a block's threads are its lanes.
 Layout layout_of(const std::string& id, DataType);
-// What the kernel's compiler and the device allow a work-group of it.
-std::uint64_t max_items(const Bench&, const Kernel&);
 
 }  // namespace npgpu::opencl

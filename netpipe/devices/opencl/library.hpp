@@ -17,12 +17,12 @@ namespace npgpu::opencl {
       each(clReleaseContext) each(clCreateCommandQueue) each(clReleaseCommandQueue) each(clCreateBuffer)            \
           each(clReleaseMemObject) each(clCreateProgramWithSource) each(clBuildProgram) each(clGetProgramBuildInfo) \
               each(clGetProgramInfo) each(clReleaseProgram) each(clCreateKernel) each(clReleaseKernel)              \
-                  each(clSetKernelArg) each(clGetKernelWorkGroupInfo) each(clEnqueueNDRangeKernel)                  \
-                      each(clEnqueueReadBuffer) each(clEnqueueWriteBuffer) each(clEnqueueCopyBuffer)                \
-                          each(clEnqueueFillBuffer) each(clEnqueueMapBuffer) each(clEnqueueUnmapMemObject)          \
-                              each(clEnqueueMarkerWithWaitList) each(clFlush) each(clFinish) each(clWaitForEvents)  \
-                                  each(clGetEventInfo) each(clGetEventProfilingInfo) each(clReleaseEvent)           \
-                                      each(clCreateUserEvent) each(clSetUserEventStatus)
+                  each(clSetKernelArg) each(clEnqueueNDRangeKernel) each(clEnqueueReadBuffer)                       \
+                      each(clEnqueueWriteBuffer) each(clEnqueueCopyBuffer) each(clEnqueueFillBuffer)                \
+                          each(clEnqueueMapBuffer) each(clEnqueueUnmapMemObject) each(clEnqueueMarkerWithWaitList)  \
+                              each(clFlush) each(clFinish) each(clWaitForEvents) each(clGetEventInfo)               \
+                                  each(clGetEventProfilingInfo) each(clReleaseEvent) each(clCreateUserEvent)        \
+                                      each(clSetUserEventStatus)
 
 struct Library {
 #define NPGPU_OPENCL_MEMBER(name) decltype(&::name) name = nullptr;

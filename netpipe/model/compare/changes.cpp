@@ -104,16 +104,6 @@ std::array<std::vector<double>, 2> numbers_of(const CaseCurve& curve, const Indi
   return numbers;
 }
 
-double typical_us(const CaseCurve& curve, const Indices& points, std::size_t side) {
-  std::vector<double> logs;
-  for (const std::size_t i : points) {
-    std::vector<double> all;
-    for (const Reading& reading : curve.points[i].side[side].all) all.push_back(reading.log_us);
-    logs.push_back(median(all));
-  }
-  return std::exp(mean_of(logs));
-}
-
 namespace {
 
 double share_of(double log) { return std::expm1(log); }

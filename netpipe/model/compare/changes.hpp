@@ -31,9 +31,6 @@ std::size_t band_of(const CurvePoint&);
 // them, else of each round that visited half of the points.
 std::array<std::vector<double>, 2> numbers_of(const CaseCurve&, const Indices&, Scale);
 
-// Geometric mean over the points of the medians of their times on a side.
-double typical_us(const CaseCurve&, const Indices&, std::size_t side);
-
 // What a change is held against.
 struct Beyond {
   double shared = 0;                   // what the class of its points changed by: the logarithm; 0: nothing is known

@@ -263,16 +263,6 @@ std::vector<FleetFigure> peer_figures_of(const Trace& trace, const std::string& 
   return all;
 }
 
-std::vector<Sibling> siblings_of(const Trace& trace) {
-  std::vector<Sibling> all;
-  for (const DeviceRecord& of : records_of(trace)) {
-    if (of.is_host()) continue;
-    Sibling& one = all.emplace_back(Sibling{of.id, of.name, key_figures_of(of)});
-    for (FleetFigure& figure : peer_figures_of(trace, of.id)) one.figures.push_back(std::move(figure));
-  }
-  return all;
-}
-
 std::vector<FleetCourse> courses_of(const DeviceRecord& of) {
   std::map<FigureKind, CourseOf> all;
   add_courses<Transfers>(all, of.transfers);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "netpipe/model/health/record.hpp"
-#include "netpipe/model/siblings.hpp"
 #include "npgpu/fleet.hpp"
 
 namespace npgpu::model {
@@ -16,9 +15,6 @@ std::vector<FleetFigure> key_figures_of(const DeviceRecord&);
 
 // Copies between this GPU and others, of the pair that is slowest: "copy to another GPU", "copy from another GPU".
 std::vector<FleetFigure> peer_figures_of(const Trace&, const std::string& id);
-
-// The GPUs of a trace, as slow_siblings() holds them against each other.
-std::vector<Sibling> siblings_of(const Trace&);
 
 // How the times of each kind moved within the run. What others disturbed does not count; what the device itself did to
 // its clocks does.

@@ -8,6 +8,7 @@ from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
 
 UNITS = {"compute": "GOP/s", "bandwidth": "Bandwidth (GB/s)"}
+WHAT = {"compute": "computing power", "bandwidth": "memory bandwidth"}
 
 
 def rates_of(series):
@@ -75,7 +76,7 @@ def draw(trace, case=None, probe="compute"):
         axes.yaxis.set_minor_formatter(figure.LogFormatter())  # 20 and 30, not powers of ten
         axes.set_xlabel(what)
     left.set_ylabel(UNITS[probe])
-    figure.headline(picture, figure.title_of(probes, probe), "best of the measured shapes; dotted: limits" if any(
+    figure.headline(picture, figure.title_of(probes, WHAT[probe]), "best of the measured shapes; dotted: limits" if any(
         p.document["limit_per_s"] for p in probes) else "best of the measured shapes")
     picture.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
     return picture

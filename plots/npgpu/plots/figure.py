@@ -5,7 +5,7 @@ import io
 import os
 
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullLocator
 
 from npgpu import output
 from npgpu.plots import loader
@@ -15,6 +15,7 @@ COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 DASHES = ["-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5))]
 MARKERS = "osD^vP*X"
 GREY = "#666666"
+FEW_DECADES = 200  # the largest over the smallest
 MOST = len(COLORS) * len(DASHES)
 
 LOOK = {
@@ -149,13 +150,21 @@ def time_text(us):
 
 
 def time_axis(axes, label):
+    """Logarithmic. Where it has few powers of ten, 2 and 5 times a power have labels, too: one label is no scale."""
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda us, _: time_text(us)))
+
+    def between(us, _):
+        low, high = axes.get_ylim()
+        return time_text(us) if high < FEW_DECADES * low else ""
+
+    axes.yaxis.set_minor_locator(LogLocator(base=10, subs=(2, 5)))
+    axes.yaxis.set_minor_formatter(FuncFormatter(between))
     axes.set_ylabel(label)
 
 
 def size_axis(axes, smallest, largest, narrow=False, label="Transfer size"):
-    """log2, in bytes, KiB, MiB, GiB; a tick at every power of 16, a label at every other one where it is narrow."""
+    """log2, in bytes, KiB, MiB, GiB; a tick at every power of 16, a label at every other one where they are many or it is narrow."""
     axes.set_xscale("log", base=2)
     smallest = max(1, smallest)
     margin = max(2 ** 0.4, (largest / smallest) ** 0.02)
@@ -164,7 +173,7 @@ def size_axis(axes, smallest, largest, narrow=False, label="Transfer size"):
     ticks = [2 ** k for k in range(0, 64) if k % step == 0 and smallest <= 2 ** k <= largest]
     if len(ticks) < 2:
         ticks = sorted({int(smallest), int(largest)})
-    labelled = set(ticks[::2] if narrow and len(ticks) > 4 else ticks)
+    labelled = set(ticks[::2] if len(ticks) > (4 if narrow else 10) else ticks)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: size_text(round(n)) if round(n) in labelled else ""))

@@ -35,5 +35,7 @@ def draw(trace, case=None):
         axes.plot(cores, rate[0] * cores * 1e-9, color=GREY, linewidth=1, label="one core's rate, times cores")
         draw_points(axes, columns, 1e-9, color=figure.COLORS[0], marker="o", markersize=4, linewidth=1, label="measured")
         axes.xaxis.get_major_locator().set_params(integer=True)
+        most = 1.2 * max(rate.max(), (rate[0] * cores).max()) * 1e-9  # intervals that are wider are cut
         dress(axes, series, "Cores", f"{series.case['type']}, m {m}, n {n}, k {k}")
+        axes.set_ylim(0, min(axes.get_ylim()[1], most))
     return headed(picture, [series for series, _ in drawn], "products of matrices over cores")

@@ -10,6 +10,7 @@ from npgpu.plots import figure, loader
 
 
 MOST_TICKS = 4
+DIRECTIONS = {"h2d": "host to GPU", "d2h": "GPU to host", "d2d": "within the GPU", "peer": "GPU to GPU"}
 
 
 def tables_of(trace):
@@ -31,6 +32,11 @@ def line_of(table, pieces, way):
             if row["pieces"] == pieces and one["way"] == way and loader.usable(time):
                 rows.append([row["piece_bytes"], *(loader.number(time[k]) for k in ("low", "value", "high")), one["as_fast"]])
     return np.array(sorted(rows), dtype=float).reshape(-1, 5).T
+
+
+def headline_of(table):
+    simulated = "SIMULATED " if table["simulated"] else ""
+    return f"{simulated}{table['device_name']}: copies of many pieces, {DIRECTIONS[table['direction']]}"
 
 
 @figure.drawn
@@ -61,7 +67,6 @@ def draw(trace, case=None, direction=None):
             axes.vlines(size[known_bounds], low[known_bounds], high[known_bounds], color=color, linewidth=1)
         axes.set_title(f"{pieces} piece{'s' if pieces > 1 else ''}", loc="left", fontweight="bold")
         figure.time_axis(axes, "Time")
-        axes.yaxis.set_minor_formatter(figure.FuncFormatter(lambda us, _: ""))
         if sizes:
             figure.size_axis(axes, min(sizes), max(sizes), label="Size of a piece")
             axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda n, _: figure.size_text(round(n))))
@@ -69,7 +74,6 @@ def draw(trace, case=None, direction=None):
             axes.xaxis.set_major_locator(figure.FixedLocator(ticks[::-(-len(ticks) // MOST_TICKS)]))
     handles = [figure.plt.Line2D([], [], color=color, linestyle=dashes, linewidth=1, marker=marker, markersize=4)
                for color, dashes, marker in map(style.get, ways)]
-    simulated = "SIMULATED " if table["simulated"] else ""
-    figure.headline(picture, f"{simulated}{table['title']}", "filled: cannot be told from the fastest way")
+    figure.headline(picture, headline_of(table), f"{table['title']}; filled: no way is faster beyond the intervals")
     picture.legend(handles, ways, loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=len(ways))
     return picture

@@ -8,6 +8,7 @@ from npgpu.plots import figure, loader
 from npgpu.plots.figure import COLORS, FuncFormatter, GREY, plt
 
 LEFT_OUT = "#aaaaaa"
+CLOSEST = 0.045  # of the axis: labels that are nearer to each other would overlap
 LINEAR = 2.0  # percent: between -2 and 2 the scale is linear, beyond it logarithmic
 
 
@@ -60,7 +61,12 @@ def percent_axis(ax):
     low, high = ax.get_ylim()
     steps = [s for s in (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000)]
     ticks = [t for t in [-s for s in steps[:0:-1]] + steps if low <= t <= high]
-    ax.set_yticks(ticks)
+    places = ax.transScale.transform([(1, t) for t in ticks])[:, 1]
+    kept = []  # from 0 outwards, as far apart as labels are high
+    for tick, place in sorted(zip(ticks, places), key=lambda t: abs(t[0])):
+        if all(abs(place - other) > CLOSEST * np.ptp(places) for _, other in kept):
+            kept.append((tick, place))
+    ax.set_yticks([tick for tick, _ in kept])
     ax.set_yticks([], minor=True)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:+.0f} %" if v else "0"))
 
