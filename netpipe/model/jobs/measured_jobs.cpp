@@ -45,11 +45,9 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
   std::vector<MeasuredWorkload> all;
   for (const auto& [step, times] : found) {
     if (!times.count(1) || times.size() < 2) continue;
-    MeasuredWorkload w{step.question, step.axes, {}, {}, {}};
+    MeasuredWorkload w{{}, step.question, step.axes};
     for (const auto& [n, measured] : times) {
-      w.streams.push_back(n);
-      w.time_us.push_back(measured.time_us);
-      w.us_by_round.push_back(measured.us_by_round);
+      w.add(n, measured);
       w.issue_us.push_back(measured.issue_us);
     }
     if ((w.question.pool == StreamPool::pooled && w.streams.size() >= 4) == scored) all.push_back(std::move(w));
