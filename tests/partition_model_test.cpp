@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/model/partitions/regressions.hpp"
-
 namespace partition_model_test {
 
 using namespace npgpu;
@@ -41,6 +39,16 @@ std::vector<Row> table(const std::string& name) {
 }
 
 constexpr std::uint32_t powers[] = {1, 2, 4, 8, 16, 32};
+
+// A size whose overheads are those of the paper's form.
+PartitionRow row_of(std::uint64_t size, double sum, const std::vector<std::uint32_t>& streams) {
+  PartitionRow row;
+  row.size = size;
+  row.sum_us = sum;
+  row.streams = streams;
+  for (const std::uint32_t n : streams) row.overhead_us.push_back(paper.overhead(static_cast<double>(size), n));
+  return row;
+}
 
 }  // namespace
 
@@ -92,45 +100,47 @@ TEST_CASE("candidates are powers of two: whole numbers would choose otherwise") 
 }
 
 TEST_CASE("regressions find the coefficients that times were made with, and how good they are") {
-  std::vector<model::SumPoint> sums;
-  std::vector<model::OverheadPoint> overheads;
-  for (const double size : {1e3, 1e4, 1e5, 1e6, 4e6, 1e7, 1e8}) {
-    sums.push_back({size, paper.sum(size)});
-    for (const double n : {2.0, 4.0, 8.0, 32.0}) overheads.push_back({size, n, paper.overhead(size, n)});
-  }
-  const auto exact = model::fit(sums, overheads);
+  std::vector<PartitionRow> rows;
+  for (const std::uint64_t size : {1'000, 10'000, 100'000, 1'000'000, 4'000'000, 10'000'000, 100'000'000})
+    rows.push_back(row_of(size, paper.sum(static_cast<double>(size)), {1, 2, 4, 8, 32}));
+  const PartitionRegressions exact = regressions_of(rows);
   for (double PartitionRegressions::*one :
        {&PartitionRegressions::sum_slope, &PartitionRegressions::sum_start, &PartitionRegressions::small_size,
         &PartitionRegressions::small_log, &PartitionRegressions::small_start, &PartitionRegressions::big_size,
         &PartitionRegressions::big_log, &PartitionRegressions::big_start})
-    CHECK(exact.model.*one == doctest::Approx(paper.*one).epsilon(1e-9));
-  CHECK(exact.sum.rows == 7);
-  CHECK(exact.small.rows == 16);
-  CHECK(exact.big.rows == 12);
-  CHECK(exact.sum.r2 == doctest::Approx(1));
+    CHECK(exact.*one == doctest::Approx(paper.*one).epsilon(1e-9));
+  CHECK(exact.sum_quality.rows == 7);
+  CHECK(exact.small_quality.rows == 16);
+  CHECK(exact.big_quality.rows == 12);
+  CHECK(exact.sum_quality.r2 == doctest::Approx(1));
   // Residuals of +1 and -1 in turn at four sizes leave a mean square below 1, and a line that is nearly the same.
   double sign = 1;
-  for (model::OverheadPoint& p : overheads) p.overhead += sign, sign = -sign;
-  const auto noisy = model::fit(sums, overheads);
-  CHECK(noisy.small.mse > 0.5);
-  CHECK(noisy.small.mse <= 1);
-  CHECK(noisy.small.rmse == doctest::Approx(std::sqrt(noisy.small.mse)));
-  CHECK(noisy.small.r2 < 1);
+  for (PartitionRow& row : rows)
+    for (std::size_t i = 1; i < row.overhead_us.size(); ++i) row.overhead_us[i] += sign, sign = -sign;
+  const RegressionQuality noisy = regressions_of(rows).small_quality;
+  CHECK(noisy.mse > 0.5);
+  CHECK(noisy.mse <= 1);
+  CHECK(noisy.rmse == doctest::Approx(std::sqrt(noisy.mse)));
+  CHECK(noisy.r2 < 1);
+  // One is left out: its rows are in no form, and the others' say what they said.
+  CHECK(regressions_of(rows, &rows[0]).sum_quality.rows == 6);
+  CHECK(regressions_of(rows, &rows[0]).small_quality.rows == 12);
 }
 
 TEST_CASE("what cannot be fitted gives no answer") {
-  const std::vector<model::SumPoint> one{{1e6, 2.4}};
-  const auto none = model::fit(one, {});
-  CHECK(std::isnan(none.model.sum_slope));
-  CHECK_FALSE(none.model.optimum(1e6, powers));
+  const std::vector<PartitionRow> one{row_of(1'000'000, 2.4, {1, 2, 4})};
+  const PartitionRegressions none = regressions_of(one);
+  CHECK(std::isnan(none.sum_slope));
+  CHECK_FALSE(none.optimum(1e6, powers));
   // Sums of two sizes, overheads of small ones only: nothing is said of large ones.
-  const std::vector<model::SumPoint> two{{1e3, 0.2}, {1e6, 2.4}};
-  std::vector<model::OverheadPoint> small;
-  for (const double size : {1e3, 1e6})
-    for (const double n : {2.0, 4.0}) small.push_back({size, n, paper.overhead(size, n)});
-  const auto half = model::fit(two, small);
-  CHECK(half.model.optimum(1e6, powers));
-  CHECK_FALSE(half.model.optimum(1e7, powers));
+  const std::vector<PartitionRow> two{row_of(1'000, 0.2, {1, 2, 4}), row_of(1'000'000, 2.4, {1, 2, 4})};
+  const PartitionRegressions half = regressions_of(two);
+  CHECK(half.optimum(1e6, powers));
+  CHECK_FALSE(half.optimum(1e7, powers));
+  // Two sizes in two streams only: nothing is said of overheads.
+  const std::vector<PartitionRow> flat{row_of(1'000, 0.2, {1, 2}), row_of(1'000'000, 2.4, {1, 2})};
+  CHECK(std::isfinite(regressions_of(flat).sum_slope));
+  CHECK(std::isnan(regressions_of(flat).small_size));
 }
 
 }  // namespace partition_model_test

@@ -153,9 +153,9 @@ TEST_CASE("the paper's model chooses for a size from the other sizes") {
   // All times are proportional to the size, so that sum is: 2433.568e-6 N.
   CHECK(s.fitted.sum_slope == doctest::Approx(2433.568e-6));
   CHECK(std::abs(s.fitted.sum_start) < 1e-6);
-  CHECK(s.sum.r2 == doctest::Approx(1));
-  CHECK(s.small.rows == 15);
-  CHECK(s.big.rows == 0);
+  CHECK(s.fitted.sum_quality.r2 == doctest::Approx(1));
+  CHECK(s.fitted.small_quality.rows == 15);
+  CHECK(s.fitted.big_quality.rows == 0);
   const PartitionChoice& paper = chosen(s.rows[1], "Veneva & Imamura 2025");
   REQUIRE(paper.streams);
   CHECK(paper.regret.value < 0.02);

@@ -62,14 +62,12 @@ std::vector<Drift> drifts_of(const Trace&);
 // points of a run share, beyond its drift. It was measured; the source is at the numbers.
 const DriftByTime& run_to_run(TimeClass);
 DriftByTime with_run_to_run(DriftByTime of_run, TimeClass);  // in quadrature
-// Sets the members of each series that follow from its class. Reading a trace does this, too.
+// Sets the members of each series that follow from its class. Reading a trace has done it; who makes a trace in memory
+// calls this once.
 //   drift           in this run and from run to run, in quadrature; a simulated device is the same in each run
 //   unsteady_above  5 %, or if that is more, three times the median half width of the intervals of the class's points;
 //                   for less than ten points, three times what differs between runs
-// What differs between runs is left out where points of one run are compared with each other, as the numbers of streams
-// of one job are.
-enum class RunToRun { counted, left_out };
-void set_drifts(Trace&, RunToRun = RunToRun::counted);
+void set_drifts(Trace&);
 
 // What a core with a busy sibling hyperthread added to times by the host's clock.
 struct BusySibling {

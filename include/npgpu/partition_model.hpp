@@ -23,6 +23,12 @@ namespace npgpu {
 
 // ---- the paper's model ----------------------------------------------------------------------------------------------
 
+// How well a fitted form holds.
+struct RegressionQuality {
+  std::uint32_t rows = 0;
+  double r2 = not_measured, mse = not_measured, rmse = not_measured;  // mse in the square of the times' unit
+};
+
 // Veneva & Imamura 2025. Sizes in unknowns, times in the unit of its coefficients. Coefficients that could not be
 // fitted are NaN, and so is what rests on them.
 struct PartitionRegressions {
@@ -32,6 +38,7 @@ struct PartitionRegressions {
   double small_size = not_measured, small_log = not_measured, small_start = not_measured;
   //     = (big_size N + big_log) log2(n^(4/3)) + big_start, for larger ones
   double big_size = not_measured, big_log = not_measured, big_start = not_measured;
+  RegressionQuality sum_quality{}, small_quality{}, big_quality{};  // of the three forms
 
   static constexpr double small_up_to = 1e6;
 
@@ -48,11 +55,6 @@ double partition_overhead(double streamed, double unsplit, double sum, double n)
 // sqrt(sum / t_sc), the rule of Gomez-Luna et al. 2012 as Table I of the paper has it.
 double creation_optimum(double sum, double t_sc);
 
-struct RegressionQuality {
-  std::uint32_t rows = 0;
-  double r2 = not_measured, mse = not_measured, rmse = not_measured;  // mse in the square of the times' unit
-};
-
 // ---- both models and the measurement --------------------------------------------------------------------------------
 
 struct PartitionChoice {
@@ -64,11 +66,9 @@ struct PartitionChoice {
   bool hit = false;                        // as good as the best within the noise of the two
   std::vector<double> predicted_us{};      // as PartitionRow::streams; empty where the model only chooses
 };
-struct PartitionRow {
+// One size; the first of its streams is 1.
+struct PartitionRow : MeasuredSplits {
   std::uint64_t size = 0;
-  std::vector<std::uint32_t> streams;  // measured, ascending, 1 the first
-  std::vector<Estimate> time_us;       // as streams
-  std::vector<ByRound> us_by_round;    // as streams
   std::uint32_t best = 1;
   Estimate stage2_us;  // over all numbers of streams: the host does the same work in all of them
   // Whole runs with that time for the host's stage in place of their own, as streams. What the host's stage takes more
@@ -95,11 +95,13 @@ struct PartitionStudy {
   std::uint32_t sub_system = 10;
   std::vector<PartitionRow> rows;  // by size
   PartitionRegressions fitted;     // to all sizes; each size's choice is of a fit to the others
-  RegressionQuality sum, small, big;
   std::vector<PartitionScore> models;
   Spread measuring;                  // over sizes; see regrets_of_measuring()
   std::vector<std::string> missing;  // a sentence each: what is not there, and what would measure it
 };
+// By ordinary least squares, as theirs were, to the rows that have a sum, but for `without`. (4) takes two sizes, and
+// either form of (7) two sizes and two numbers of streams; else it stays NaN.
+PartitionRegressions regressions_of(std::span<const PartitionRow>, const PartitionRow* without = nullptr);
 // Sizes with the unsplit run and at least one other number of streams.
 std::vector<PartitionStudy> partition_studies(const Trace&);
 

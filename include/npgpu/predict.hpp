@@ -17,6 +17,7 @@
 
 #include "npgpu/derive.hpp"
 #include "npgpu/regret.hpp"
+#include "npgpu/result.hpp"
 
 namespace npgpu {
 
@@ -149,13 +150,22 @@ struct Spread {
 };
 Spread spread_of(std::vector<double>);  // NaN where there is nothing
 
-// A workload of the trace, unsplit and split: streams = chunks.
-struct MeasuredWorkload {
-  JobCase question;
-  JobShape job;  // unsplit
-  std::vector<std::uint32_t> streams;
-  std::vector<Estimate> time_us;
+// A job as it was measured, unsplit and split into as many chunks as streams. Lists are as long as `streams`.
+struct MeasuredSplits {
+  std::vector<std::uint32_t> streams{};  // ascending
+  std::vector<Estimate> time_us{};
   std::vector<ByRound> us_by_round{};
+
+  template <class K> void add(std::uint32_t n, const Result<K>& run) {
+    streams.push_back(n);
+    time_us.push_back(run.time_us);
+    us_by_round.push_back(run.us_by_round);
+  }
+};
+// A workload of the trace.
+struct MeasuredWorkload : MeasuredSplits {
+  JobCase question;
+  JobShape job;                    // unsplit
   std::vector<double> issue_us{};  // the host's time for all calls; NaN where it was not measured
 };
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it. Times

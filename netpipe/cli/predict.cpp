@@ -18,7 +18,6 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
@@ -70,13 +69,6 @@ std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   return all;
 }
 
-// Which of a job's numbers of streams are equally good is asked within their run.
-Trace measured_jobs(const std::string& path) {
-  Trace measured = read_trace(path, Guard::child);
-  set_drifts(measured, RunToRun::left_out);
-  return measured;
-}
-
 void refuse_nothing(const std::string& path, std::size_t disturbed, bool nothing) {
   if (nothing)
     throw Error(ErrorKind::usage,
@@ -89,7 +81,7 @@ void refuse_nothing(const std::string& path, std::size_t disturbed, bool nothing
 }
 
 int predict_measured(const Options& options, const std::string& path, const MeasuredCosts& costs) {
-  const Trace measured = measured_jobs(path);
+  const Trace measured = read_trace(path, Guard::child);
   PredictedJobsReport of{&costs, {}, {}, predict_in_turn(measured, costs), disturbed_times(measured)};
   const auto workloads = workloads_of(measured), others = other_workloads_of(measured),
              as_graphs = graph_workloads_of(measured);
@@ -106,7 +98,7 @@ int predict_measured(const Options& options, const std::string& path, const Meas
 ModelErrors errors_for(const Options& options, const MeasuredCosts& costs) {
   const auto path = options.maybe("measured");
   if (!path) return known_errors();
-  const Trace measured = measured_jobs(*path);
+  const Trace measured = read_trace(*path, Guard::child);
   const auto workloads = workloads_of(measured);
   refuse_nothing(*path, disturbed_times(measured), workloads.empty());
   return errors_by_length(

@@ -135,7 +135,7 @@ std::vector<Drift> drifts_of(const Trace& trace) {
 
 const DriftByTime& run_to_run(TimeClass time_class) { return from_run_to_run[static_cast<std::size_t>(time_class)]; }
 
-void set_drifts(Trace& trace, RunToRun between_runs) {
+void set_drifts(Trace& trace) {
   std::array<DriftByTime, names_of<TimeClass>.size()> drifts{};
   for (const Drift& one : drifts_of(trace)) drifts[static_cast<std::size_t>(one.time_class)] = one.drift;
   std::array<std::vector<double>, names_of<TimeClass>.size()> half_widths;
@@ -143,8 +143,7 @@ void set_drifts(Trace& trace, RunToRun between_runs) {
     for (Series<K>& series : trace.of<K>()) {
       const TimeClass time_class = class_of(series.question);
       series.drift = drifts[static_cast<std::size_t>(time_class)];
-      if (!series.simulated && between_runs == RunToRun::counted)
-        series.drift = with_run_to_run(series.drift, time_class);
+      if (!series.simulated) series.drift = with_run_to_run(series.drift, time_class);
       add_half_widths(half_widths[static_cast<std::size_t>(time_class)], series);
     }
   });

@@ -73,8 +73,9 @@ Json study_json(const PartitionStudy& s) {
   return Json({entry("device", s.device), entry("device_name", s.device_name), entry("simulated", s.simulated),
                entry("type", s.type), entry("sub_system", s.sub_system), entry("sizes", array_of(s.rows, row_json)),
                entry("fitted", fitted_json(s.fitted)),
-               entry("quality", Json({entry("sum", quality_json(s.sum)), entry("small", quality_json(s.small)),
-                                      entry("big", quality_json(s.big))})),
+               entry("quality", Json({entry("sum", quality_json(s.fitted.sum_quality)),
+                                      entry("small", quality_json(s.fitted.small_quality)),
+                                      entry("big", quality_json(s.fitted.big_quality))})),
                entry("models", array_of(s.models,
                                         [](const PartitionScore& m) {
                                           return Json(

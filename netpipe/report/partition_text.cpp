@@ -120,15 +120,15 @@ void regressions(Document& doc, const PartitionStudy& s) {
   };
   doc.gap();
   if (std::isfinite(m.sum_slope))
-    doc.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(s.sum));
+    doc.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(m.sum_quality));
   if (std::isfinite(m.small_size))
     doc.labelled("overhead", fmt::format("up to 1e6: {:.6g} N {:+.6g} log10(n) {:+.6g} us", m.small_size, m.small_log,
                                          m.small_start) +
-                                 quality(s.small));
+                                 quality(m.small_quality));
   if (std::isfinite(m.big_size))
     doc.labelled("overhead",
                  fmt::format("above: ({:.6g} N {:+.6g}) log2(n^(4/3)) {:+.6g} us", m.big_size, m.big_log, m.big_start) +
-                     quality(s.big));
+                     quality(m.big_quality));
 }
 
 // Table V of the paper: how the best numbers of the two types compare.

@@ -20,7 +20,7 @@ std::vector<SplitInTurn> predict_in_turn(const Trace& trace, const MeasuredCosts
     const std::vector<JobResult> all = results(series);
     for (const JobResult& s : all)
       if (s.axes.chunks == 1 && s.time_us.value > 0)
-        whole.try_emplace(unsplit(s.axes), MeasuredWorkload{c, unsplit(s.axes), {1}, {s.time_us}});
+        whole.try_emplace(unsplit(s.axes), MeasuredWorkload{{{1}, {s.time_us}}, c, unsplit(s.axes)});
     for (const JobResult& s : all) {
       const auto found = whole.find(unsplit(s.axes));
       if (s.axes.chunks <= s.axes.streams || found == whole.end() || !(s.time_us.value > 0)) continue;

@@ -4,11 +4,17 @@
 #include <map>
 
 #include "netpipe/model/jobs/job_points.hpp"
+#include "npgpu/drift.hpp"
 #include "npgpu/predict.hpp"
 
 namespace npgpu {
 
 namespace {
+
+DriftByTime drift_within_run(const std::vector<Drift>& drifts, TimeClass time_class) {
+  const auto found = std::ranges::find(drifts, time_class, &Drift::time_class);
+  return found == drifts.end() ? DriftByTime{} : found->drift;
+}
 
 bool is_whole(const JobCase& c) {
   return c.gating == Gating::open && c.order != Order::independent && c.workload != Workload::none;
@@ -19,13 +25,17 @@ bool is_whole(const JobShape& job) {
 
 // Every whole job with copies and a kernel that was measured unsplit and split, and issued in this way: those that are
 // scored, with pooled streams and split in three ways or more, or the others. Times that others disturbed say nothing
-// of a model.
+// of a model. Which numbers of streams are equally good is asked within the run: intervals leave out what differs from
+// run to run.
 std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool scored) {
   std::map<JobStep, std::map<std::uint32_t, JobResult>> found;
+  const std::vector<Drift> drifts = drifts_of(trace);
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
     if (c.issue != issue || !is_whole(c)) continue;
-    for (const JobResult& s : results(series)) {
+    JobSeries within = series;
+    within.drift = drift_within_run(drifts, class_of(c));
+    for (const JobResult& s : results(within)) {
       if (!is_whole(s.axes) || !(s.time_us.value > 0) || !s.disturbed.empty()) continue;
       JobShape unsplit = s.axes;
       unsplit.chunks = unsplit.streams = 1;
@@ -35,11 +45,9 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
   std::vector<MeasuredWorkload> all;
   for (const auto& [step, times] : found) {
     if (!times.count(1) || times.size() < 2) continue;
-    MeasuredWorkload w{step.question, step.axes, {}, {}, {}};
+    MeasuredWorkload w{{}, step.question, step.axes};
     for (const auto& [n, measured] : times) {
-      w.streams.push_back(n);
-      w.time_us.push_back(measured.time_us);
-      w.us_by_round.push_back(measured.us_by_round);
+      w.add(n, measured);
       w.issue_us.push_back(measured.issue_us);
     }
     if ((w.question.pool == StreamPool::pooled && w.streams.size() >= 4) == scored) all.push_back(std::move(w));

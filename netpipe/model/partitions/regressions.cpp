@@ -1,11 +1,11 @@
-#include "netpipe/model/partitions/regressions.hpp"
-
-#include <algorithm>
+// The regressions of Veneva & Imamura 2025, fitted to measured times.
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <set>
 
 #include "netpipe/model/least_squares.hpp"
+#include "npgpu/partition_model.hpp"
 
 namespace npgpu {
 
@@ -17,12 +17,16 @@ double big_logarithm(double n) { return 4.0 / 3 * std::log2(n); }
 // Rows of features and what they should give.
 class Rows {
  public:
-  void add(const std::array<double, 3>& features, double wanted) {
+  void add(double size, double n, const std::array<double, 3>& features, double wanted) {
+    sizes_.insert(size);
+    streams_.insert(n);
     features_.push_back(features);
     wanted_.push_back(wanted);
   }
-  // Of the first `count` features. Sizes and ones differ by eight powers of ten.
-  std::array<double, 3> solve(std::size_t count, RegressionQuality& quality) const {
+  // Coefficients of the first features. Sizes and ones differ by eight powers of ten.
+  void solve(std::initializer_list<double*> coefficients, RegressionQuality& quality) const {
+    const std::size_t count = coefficients.size();
+    if (sizes_.size() < 2 || (count > 2 && streams_.size() < 2)) return;
     LongNumbers a;
     for (const auto& row : features_) a.insert(a.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count));
     const LongNumbers x = scaled_least_squares(count, a, {wanted_.begin(), wanted_.end()});
@@ -35,16 +39,13 @@ class Rows {
       left += static_cast<double>(off * off);
       total += (wanted_[i] - mean) * (wanted_[i] - mean);
     }
-    quality.rows = static_cast<std::uint32_t>(wanted_.size());
-    quality.mse = left / rows;
-    quality.rmse = std::sqrt(quality.mse);
+    quality = {static_cast<std::uint32_t>(wanted_.size()), not_measured, left / rows, std::sqrt(left / rows)};
     if (total > 0) quality.r2 = 1 - left / total;
-    std::array<double, 3> all{not_measured, not_measured, not_measured};
-    std::transform(x.begin(), x.end(), all.begin(), [](long double one) { return static_cast<double>(one); });
-    return all;
+    for (std::size_t j = 0; j < count; ++j) *coefficients.begin()[j] = static_cast<double>(x[j]);
   }
 
  private:
+  std::set<double> sizes_, streams_;
   std::vector<std::array<double, 3>> features_;
   std::vector<double> wanted_;
 };
@@ -79,41 +80,23 @@ double partition_overhead(double streamed, double unsplit, double sum, double n)
 
 double creation_optimum(double sum, double t_sc) { return std::sqrt(sum / t_sc); }
 
-namespace model {
-
-FittedRegressions fit(std::span<const SumPoint> sums, std::span<const OverheadPoint> overheads) {
-  FittedRegressions fitted;
-  PartitionRegressions& m = fitted.model;
-  Rows line;
-  std::set<double> sizes;
-  for (const SumPoint& p : sums) {
-    line.add({p.size, 1, 0}, p.sum);
-    sizes.insert(p.size);
-  }
-  if (sizes.size() >= 2) {
-    const auto x = line.solve(2, fitted.sum);
-    m.sum_slope = x[0];
-    m.sum_start = x[1];
-  }
-  for (const bool big : {false, true}) {
-    Rows rows;
-    std::set<double> of_rows, streams;
-    for (const OverheadPoint& p : overheads) {
-      if ((p.size > PartitionRegressions::small_up_to) != big) continue;
-      const double l = big ? big_logarithm(p.n) : std::log10(p.n);
-      rows.add({big ? p.size * l : p.size, l, 1}, p.overhead);
-      of_rows.insert(p.size);
-      streams.insert(p.n);
+PartitionRegressions regressions_of(std::span<const PartitionRow> all, const PartitionRow* without) {
+  PartitionRegressions m;
+  Rows line, small, big;
+  for (const PartitionRow& row : all) {
+    if (&row == without || std::isnan(row.sum_us)) continue;
+    const auto size = static_cast<double>(row.size);
+    line.add(size, 1, {size, 1, 0}, row.sum_us);
+    for (std::size_t i = 1; i < row.streams.size(); ++i) {
+      const double n = row.streams[i], l = big_logarithm(n);
+      if (size > PartitionRegressions::small_up_to) big.add(size, n, {size * l, l, 1}, row.overhead_us[i]);
+      else small.add(size, n, {size, std::log10(n), 1}, row.overhead_us[i]);
     }
-    if (of_rows.size() < 2 || streams.size() < 2) continue;
-    const auto x = rows.solve(3, big ? fitted.big : fitted.small);
-    (big ? m.big_size : m.small_size) = x[0];
-    (big ? m.big_log : m.small_log) = x[1];
-    (big ? m.big_start : m.small_start) = x[2];
   }
-  return fitted;
+  line.solve({&m.sum_slope, &m.sum_start}, m.sum_quality);
+  small.solve({&m.small_size, &m.small_log, &m.small_start}, m.small_quality);
+  big.solve({&m.big_size, &m.big_log, &m.big_start}, m.big_quality);
+  return m;
 }
-
-}  // namespace model
 
 }  // namespace npgpu

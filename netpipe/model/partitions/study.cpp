@@ -7,15 +7,11 @@
 #include <tuple>
 
 #include "netpipe/model/medians.hpp"
-#include "netpipe/model/partitions/regressions.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/partition_model.hpp"
 
 namespace npgpu {
 
 namespace {
-
-using model::OverheadPoint;
-using model::SumPoint;
 
 // The unsplit run and its parts, timed by stages: by chunks.
 using ByChunks = std::map<std::uint32_t, PartitionResult>;
@@ -76,9 +72,7 @@ PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
   row.stage2_us = model::middle_of(stage2_us);
   for (const auto& [n, summary] : runs.whole) {
     row.even_us.push_back(later(summary.rest_us, row.stage2_us.value));
-    row.streams.push_back(n);
-    row.time_us.push_back(summary.time_us);
-    row.us_by_round.push_back(summary.us_by_round);
+    row.add(n, summary);
   }
   row.best = row.streams[best_of(row.time_us)];
   if (const auto unsplit = runs.stages.find(1); unsplit != runs.stages.end()) {
@@ -98,22 +92,8 @@ PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
 
 // ---- the paper's model ----------------------------------------------------------------------------------------------
 
-// To all rows but one; null: to all.
-model::FittedRegressions fit_without(const std::vector<PartitionRow>& rows, const PartitionRow* without) {
-  std::vector<SumPoint> sums;
-  std::vector<OverheadPoint> overheads;
-  for (const PartitionRow& row : rows) {
-    if (&row == without || std::isnan(row.sum_us)) continue;
-    const double size = static_cast<double>(row.size);
-    sums.push_back({size, row.sum_us});
-    for (std::size_t i = 1; i < row.streams.size(); ++i)
-      overheads.push_back({size, static_cast<double>(row.streams[i]), row.overhead_us[i]});
-  }
-  return model::fit(sums, overheads);
-}
-
 PartitionChoice choice_of_paper(const std::vector<PartitionRow>& rows, const PartitionRow& row) {
-  const PartitionRegressions m = fit_without(rows, &row).model;
+  const PartitionRegressions m = regressions_of(rows, &row);
   const double size = static_cast<double>(row.size);
   PartitionChoice c = choice_of("Veneva & Imamura 2025", m.optimum(size, row.streams), row);
   if (!c.streams) return c;
@@ -205,11 +185,7 @@ void study(PartitionStudy& s, const Sizes& sizes, const std::vector<MeasuredCost
   const bool lacks_stages = std::ranges::any_of(s.rows, [](const PartitionRow& r) { return std::isnan(r.sum_us); });
   if (lacks_stages)
     s.missing.emplace_back("sizes without stages were measured: both models need those of npgpu partition");
-  const auto fitted = fit_without(s.rows, nullptr);
-  s.fitted = fitted.model;
-  s.sum = fitted.sum;
-  s.small = fitted.small;
-  s.big = fitted.big;
+  s.fitted = regressions_of(s.rows);
   if (std::isnan(s.fitted.sum_slope)) s.missing.emplace_back("the paper's regressions need at least two sizes");
   // Each row's choices rest on the others' measurements, and none on another's choices.
   std::vector<std::vector<PartitionChoice>> choices;

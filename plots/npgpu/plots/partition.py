@@ -20,6 +20,7 @@ class Study:
     """One type on one device: sizes, measured times by number of streams, and choices by model."""
 
     def __init__(self, study):
+        self.document = study
         self.device_name, self.simulated = study["device_name"], study["simulated"]
         self.trace = argparse.Namespace(hostname="")  # as figure.title_of asks for it
         self.type = study["type"]
@@ -56,11 +57,15 @@ def studies_of(path):
 
 
 def load(path):
+    """The studies that have a size with a time."""
     path, studies = studies_of(path)
     try:
-        return [study for study in map(Study, studies) if len(study.sizes)]
+        studies = [study for study in map(Study, studies) if len(study.sizes)]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what this figure needs ({error}); this '{COMMAND}' is of another npgpu") from None
+    if not studies:
+        raise loader.BadTrace(f"{path}: holds no size of the partition method with a time")
+    return studies
 
 
 def table4(path):
@@ -110,9 +115,14 @@ def draw_regrets(axes, study):
     axes.set_title(f"{study.type}: what the choice costs", loc="left", fontweight="bold")
 
 
-def options():
-    parser = argparse.ArgumentParser(description=figure.about(__doc__))
+def parser_of(text, prog=None):
+    parser = argparse.ArgumentParser(prog=prog, description=figure.about(text))
     parser.add_argument("trace", help=f"npgpu trace (.h5), or what '{COMMAND}' wrote (-: from a pipe)")
+    return parser
+
+
+def options():
+    parser = parser_of(__doc__)
     parser.add_argument("--table", metavar="FILE", help="also draw Table IV of the paper: data/papers/003_table4_optimum.csv")
     return figure.look(parser, "partition.png")
 
@@ -121,8 +131,6 @@ def options():
 def draw(trace, table=None):
     """The partition method: best and chosen numbers of streams by size; `table`: the file of the paper's Table IV."""
     studies = load(trace)
-    if not studies:
-        raise loader.BadTrace(f"{trace}: holds no size of the partition method in one stream and in more")
     paper = table4(table) if table else None
     picture, axes = figure.plt.subplots(len(studies), 2, figsize=(11, 3.4 * len(studies) + 0.6), squeeze=False, layout="constrained")
     for (left, right), study in zip(axes, studies):

@@ -3,7 +3,7 @@
 Dots: measured; lines: the forms of the paper's (7) that `npgpu report` refits, for up to 1e6 unknowns and for more."""
 import numpy as np
 
-from npgpu.plots import figure, loader, partition_sums
+from npgpu.plots import figure, loader, partition
 
 SMALL_UP_TO = 1e6  # where the paper changes from one form to the other
 MOST = 8  # sizes that are drawn
@@ -18,15 +18,16 @@ def overhead(fitted, size, n):
 
 
 def options():
-    return partition_sums.options_of(__doc__, "partition_overhead.png")
+    return figure.look(partition.parser_of(__doc__), "partition_overhead.png")
 
 
 @figure.drawn
 def draw(trace):
     """What streams cost beside what they hide, over their number."""
-    studies = partition_sums.studies_of(trace)
+    studies = partition.load(trace)
     picture, grid = figure.grid([("", s) for s in studies])
-    for axes, (study, named) in zip(grid, studies):
+    for axes, named in zip(grid, studies):
+        study = named.document
         rows = study["sizes"]
         step = max(1, -(-len(rows) // MOST))
         for row, color in zip(rows[::-step][::-1], figure.COLORS):
@@ -44,5 +45,5 @@ def draw(trace):
         axes.set_ylabel("Overhead (ms)")
         axes.set_title(named.type, loc="left", fontweight="bold")
         axes.legend(title="unknowns", ncols=2)
-    figure.headline(picture, figure.title_of([n for _, n in studies], "what streams cost"), "dots: measured; lines: the forms of Veneva & Imamura 2025, refitted")
+    figure.headline(picture, figure.title_of(studies, "what streams cost"), "dots: measured; lines: the forms of Veneva & Imamura 2025, refitted")
     return picture

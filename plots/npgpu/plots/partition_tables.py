@@ -2,11 +2,10 @@
 Markdown on standard output.
 
 --papers names the folder of the printed tables (data/papers), of an RTX 2080 Ti in fp64. Times are in ms."""
-import argparse
 import csv
 import os
 
-from npgpu.plots import figure, loader, partition
+from npgpu.plots import loader, partition
 
 FILES = {"I": "003_table1_overlapped.csv", "II": "003_table2_size_1e6.csv", "IV": "003_table4_optimum.csv"}
 
@@ -96,8 +95,7 @@ def types(studies):
 
 
 def main(arguments, prog):
-    parser = argparse.ArgumentParser(prog=prog, description=figure.about(__doc__))
-    parser.add_argument("trace", help=f"npgpu trace (.h5), or what '{partition.COMMAND}' wrote (-: from a pipe)")
+    parser = partition.parser_of(__doc__, prog)
     parser.add_argument("--papers", metavar="FOLDER", help="folder of the printed tables: data/papers")
     parser.add_argument("--size", type=float, default=1e6, help="unknowns of Table II (default 1e6)")
     args = parser.parse_args(arguments)
