@@ -135,7 +135,7 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
   // The host's memory and caches have their part in it: no defect of the device.
   if (finding.health == Health::undecided) {
     finding.health = Health::skip;
-    finding.text += ": its interval holds the limit";
+    finding.text += ": not certain";
   }
   if (finding.health == Health::fail) {
     const bool falls = &best != &largest && !(finding.value >= finding.limit);
