@@ -8,6 +8,7 @@
 
 #include "netpipe/model/health/models.hpp"
 #include "netpipe/model/health/xids.hpp"
+#include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
@@ -174,6 +175,35 @@ TEST_CASE("a figure below its limit that others disturbed is not judged, and the
   CHECK(verdict_of(health_of(fast.trace())) == CheckVerdict::ok);
 }
 
+TEST_CASE("points that scatter warn where they are more than chance explains, and only those that nobody disturbed") {
+  // Nine sizes of three visits each; what scatters has a half width of 25 % and more.
+  const auto with = [](int unsteady, int disturbed) {
+    Made made;
+    for (int i = 0; i < 9; ++i)
+      for (const double factor : {0.9, 1.0, 1.1}) {
+        Visit<Transfers>& visit = made.copy(MiB << i, i < unsteady ? 55 * factor : 55);
+        if (i < disturbed) disturb(visit, Cause::host_busy, "make (4711)");
+      }
+    Trace trace = made.trace();
+    set_drifts(trace);
+    return trace;
+  };
+  CHECK(finding(with(0, 0), "converged").text == "9 of 9 points are steady from visit to visit");
+  CHECK(finding(with(3, 0), "converged").health == Health::pass);
+  CHECK(finding(with(3, 0), "converged").text ==
+        "6 of 9 points are steady from visit to visit; so few of 9 may be chance");
+  CHECK(finding(with(7, 0), "converged").health == Health::pass);
+  CHECK(finding(with(8, 0), "converged").health == Health::warn);
+  // Beside others it is they who make points scatter.
+  CHECK(finding(with(4, 4), "converged").text == "5 of 5 points are steady from visit to visit");
+  CHECK(finding(with(9, 5), "converged").health == Health::skip);
+  CHECK(finding(with(9, 5), "converged").text == "steadiness: cannot be said, as 5 of 9 points were disturbed");
+  // One of nine that others disturbed is more than a tenth, and no more than chance.
+  CHECK(finding(with(0, 1), "neighbours").health == Health::pass);
+  CHECK(finding(with(0, 4), "neighbours").health == Health::pass);
+  CHECK(finding(with(0, 5), "neighbours").health == Health::warn);
+}
+
 TEST_CASE("what the trace does not hold is skipped, and says so") {
   const auto all = health_of(Made().at(55).trace());
   for (const char* metric : {"ecc_uncorrected", "remapped_rows", "pcie_replays", "nvlink", "xid", "iommu", "acs"}) {
@@ -277,6 +307,21 @@ TEST_CASE("clocks and throttling, and what they explain") {
   CHECK(finding(at(1980, 0x4, 50), "throttle").health == Health::pass);  // at its usual power limit
   CHECK(cause(finding(at(1980, 0x80, 50), "throttle")) == "throttle_brake");
   CHECK(cause(finding(at(1980, 0, 85), "temperature")) == "hot");
+  // So many visits at a low clock, of nine; so many with a reason.
+  const auto some = [](std::size_t low, std::size_t held) {
+    Made made;
+    for (int i = 0; i < 3; ++i) made.at(55);
+    for (std::size_t i = 0; i < made.copies.visits.size(); ++i)
+      made.copies.visits[i].telemetry = {.sm_clock_mhz = i < low ? 1000.0 : 1980.0,
+                                         .throttle_reasons = i < held ? std::uint64_t{0x20} : 0};
+    return made.trace();
+  };
+  CHECK(finding(some(9, 0), "sm_clock").health == Health::fail);
+  CHECK(finding(some(5, 0), "sm_clock").health == Health::pass);
+  CHECK(finding(some(5, 0), "sm_clock").text ==
+        "SM clock 1000 MHz under load, and 1980 is its maximum; 9 readings cannot say that it is held there");
+  CHECK(finding(some(0, 2), "throttle").health == Health::warn);  // one visit of a hundred: a chance of 0.3 %
+  CHECK(finding(some(0, 3), "throttle").health == Health::fail);
 }
 
 TEST_CASE("wrong results break a node") {
@@ -515,7 +560,8 @@ TEST_CASE("pageable copies that fall to less than half of their best are said to
     TransferSeries pageable = sweep_of();
     pageable.question.memory = Memory::pageable;
     for (const auto& [bytes, gb_s] : {std::pair{MiB, 16.0}, {64 * MiB, largest}})
-      add_point(pageable, bytes, {static_cast<double>(bytes) / gb_s / 1e3});
+      for (const double factor : {0.99, 1.0, 1.01})
+        add_point(pageable, bytes, {static_cast<double>(bytes) / gb_s / 1e3 / factor});
     Trace trace = made.trace();
     trace.of<Transfers>().push_back(pageable);
     return finding(trace, "h2d_pageable_rate");
@@ -524,6 +570,18 @@ TEST_CASE("pageable copies that fall to less than half of their best are said to
   CHECK(with(5.7).health == Health::warn);
   CHECK(with(5.7).text == "H2D pageable falls from 16.00 GB/s at 1 MiB to 5.700 GB/s at 64 MiB");
   CHECK(cause(with(5.7)) == "host_memory");
+  const HealthFinding wide = [] {
+    TransferSeries pageable = sweep_of();
+    pageable.question.memory = Memory::pageable;
+    for (const double gb_s : {16.0, 16.0, 16.0}) add_point(pageable, MiB, {static_cast<double>(MiB) / gb_s / 1e3});
+    for (const double gb_s : {4.0, 7.0, 12.0})
+      add_point(pageable, 64 * MiB, {static_cast<double>(64 * MiB) / gb_s / 1e3});
+    Trace trace = Made().at(55).trace();
+    trace.of<Transfers>().push_back(pageable);
+    return finding(trace, "h2d_pageable_rate");
+  }();
+  CHECK(wide.health == Health::skip);
+  CHECK(wide.text.ends_with(": not certain"));
 }
 
 TEST_CASE("a device that answered and then failed is broken, and that cause stands first") {

@@ -59,4 +59,18 @@ TEST_CASE("visits that reach the limit speak for a figure whose interval holds i
   CHECK(rule(from(6, 3, 9), npgpu::model::Allowed::at_most, 5, std::vector<double>{4, 4, 4}) == Ruling::ok);
 }
 
+TEST_CASE("how many of so many are more than chance") {
+  // Of 9 of which a quarter is usual, 7 and more come with a chance of 0.13 %, 8 and more of 0.011 %.
+  using npgpu::model::least_beyond_chance;
+  CHECK(least_beyond_chance(9, 0.25) == 8);
+  CHECK(least_beyond_chance(24, 0.25) == 14);
+  CHECK(least_beyond_chance(1000, 0.25) == 294);
+  CHECK(least_beyond_chance(5, 0.25) == 5);  // 1/1024
+  CHECK(least_beyond_chance(4, 0.25) == 5);  // 1/256: all four may be chance
+  CHECK(least_beyond_chance(9, 0.1) == 5);
+  CHECK(least_beyond_chance(1, 0.01) == 2);
+  CHECK(least_beyond_chance(2, 0.01) == 2);
+  CHECK(least_beyond_chance(0, 0.25) == 1);
+}
+
 }  // namespace judge_test

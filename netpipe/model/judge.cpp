@@ -28,6 +28,17 @@ std::size_t visits_within(std::span<const double> by_visit, Allowed allowed, dou
       std::ranges::count_if(by_visit, [&](double value) { return is_within(value, allowed, limit); }));
 }
 
+std::size_t least_beyond_chance(std::size_t count, double usual_share) {
+  constexpr double once_in_a_thousand = 0.001;
+  if (count == 0) return 1;
+  const boost::math::binomial_distribution<double> chance(static_cast<double>(count), usual_share);
+  std::size_t least = 1;
+  while (least <= count &&
+         boost::math::cdf(boost::math::complement(chance, static_cast<double>(least - 1))) > once_in_a_thousand)
+    ++least;
+  return least;
+}
+
 Ruling rule(const Estimate& figure, Allowed allowed, double limit, std::span<const double> by_visit) {
   if (!is_figure(figure.value)) return Ruling::no_figure;
   if (!is_figure(limit)) return Ruling::no_limit;

@@ -30,6 +30,11 @@ std::size_t visits_within(std::span<const double> by_visit, Allowed, double limi
 // 6, 6 of 9, 9 of 18.
 Ruling rule(const Estimate&, Allowed, double limit, std::span<const double> by_visit = {});
 
+// Of `count` that are alike and each happen by chance, the least number that more than the usual share explains: as
+// many come at most once in a thousand runs where the share is the usual one (binomial, one side). Of a quarter: 8 of
+// 9, 14 of 24, 294 of 1000. More than `count` where even all of them could be chance.
+std::size_t least_beyond_chance(std::size_t count, double usual_share);
+
 // A rate above 105 % of what a link, memory or clock could do at most: then that limit is not true.
 inline constexpr double most_share_of_a_true_limit = 1.05;
 

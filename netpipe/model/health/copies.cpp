@@ -133,7 +133,11 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                                             size_text(best.axes.bytes), least_share_of_pageable),
                        .tolerance = 0.3});
   // The host's memory and caches have their part in it: no defect of the device.
-  if (finding.health == Health::fail || finding.health == Health::undecided) {
+  if (finding.health == Health::undecided) {
+    finding.health = Health::skip;
+    finding.text += ": not certain";
+  }
+  if (finding.health == Health::fail) {
     const bool falls = &best != &largest && !(finding.value >= finding.limit);
     finding.health = Health::warn;
     if (falls)

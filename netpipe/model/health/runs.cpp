@@ -10,13 +10,16 @@ namespace npgpu::model {
 
 namespace {
 
-// In seven runs of characterize on H200s 1 to 4 % of the points were unsteady.
+// In seven runs of characterize on H200s 1 to 4 % of the points were unsteady. Of the nine points of a short check, two
+// are: small copies, whose times change by 5 % from visit to visit, and whose interval of three visits is wide.
 constexpr double many_unsteady = 0.25;
 // A few disturbed points say little of a node: those that figures rest on are named where the figure is judged.
 constexpr double many_disturbed = 0.1;
+// Of each share, what chance does not explain warns: see least_beyond_chance().
 
 struct Counts {
   std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, unsteady = 0, without_figure = 0;
+  std::size_t steady_or_not = 0;  // points of which it can be said
   std::uint32_t causes = 0;
   std::set<std::string> by{};
   std::size_t failed = 0;  // series
@@ -50,7 +53,9 @@ template <class K> void count_results(const Series<K>& series, Counts& counts) {
     const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
     if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
       counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), "no trial has a valid time");
-    if (!time.usable()) continue;
+    // What others did is no unsteadiness of the device.
+    if (!time.usable() || (time.causes & ~own_causes) != 0) continue;
+    ++counts.steady_or_not;
     counts.unsteady += time.unsteady;
   }
 }
@@ -90,6 +95,39 @@ void judge_device(Findings& findings) {
     findings.defect("device_defect", Health::fail,
                     "the GPU reported a defect of its own: " + first_and_more(of.defects));
   }
+}
+
+double share_of(std::size_t some, std::size_t all) {
+  return all ? static_cast<double>(some) / static_cast<double>(all) : 0;
+}
+
+void judge_neighbours(Findings& findings, const Counts& counts) {
+  // Where most were disturbed, nearly all figures rest on that, however few they are.
+  const std::size_t least = std::min(least_beyond_chance(counts.points, many_disturbed), counts.points / 2 + 1);
+  HealthFinding& others = findings.add(
+      "neighbours", counts.disturbed >= least ? Health::warn : Health::pass,
+      counts.disturbed ? fmt::format("{} of {} points were disturbed: {}", counts.disturbed, counts.points,
+                                     disturbance_text(counts.causes, counts.by))
+                       : fmt::format("nobody disturbed the {} points, as far as can be seen", counts.points));
+  with_value(others, share_of(counts.disturbed, counts.points), share_of(least - 1, counts.points), "share of points");
+  if (counts.disturbed) findings.disturbed.push_back({"neighbours", disturbance_text(counts.causes, counts.by)});
+}
+
+void judge_steadiness(Findings& findings, const Counts& counts) {
+  const std::size_t of = counts.steady_or_not, least = least_beyond_chance(of, many_unsteady);
+  if (least > of) {
+    findings.skip("converged", counts.disturbed && 2 * of < counts.points
+                                   ? fmt::format("steadiness: cannot be said, as {} of {} points were disturbed",
+                                                 counts.disturbed, counts.points)
+                                   : fmt::format("steadiness: {} point{} cannot say it", of, of == 1 ? "" : "s"));
+    return;
+  }
+  std::string text = fmt::format("{} of {} points are steady from visit to visit", of - counts.unsteady, of);
+  if (counts.unsteady < least && share_of(counts.unsteady, of) > many_unsteady)
+    text += fmt::format("; so few of {} may be chance", of);
+  HealthFinding& repeats =
+      findings.add("converged", counts.unsteady >= least ? Health::warn : Health::pass, std::move(text));
+  with_value(repeats, share_of(counts.unsteady, of), share_of(least - 1, of), "share of points that are not");
 }
 
 }  // namespace
@@ -140,20 +178,8 @@ void judge_runs(Findings& findings) {
     without.if_failed = CheckVerdict::failed_to_run;
     with_value(without, static_cast<double>(counts.without_figure), 0, "points");
   }
-  const double share = counts.points ? static_cast<double>(counts.disturbed) / static_cast<double>(counts.points) : 0;
-  HealthFinding& others = findings.add(
-      "neighbours", share > many_disturbed ? Health::warn : Health::pass,
-      counts.disturbed ? fmt::format("{} of {} points were disturbed: {}", counts.disturbed, counts.points,
-                                     disturbance_text(counts.causes, counts.by))
-                       : fmt::format("nobody disturbed the {} points, as far as can be seen", counts.points));
-  with_value(others, share, many_disturbed, "share of points");
-  if (counts.disturbed) findings.disturbed.push_back({"neighbours", disturbance_text(counts.causes, counts.by)});
-  const double unsteady = counts.points ? static_cast<double>(counts.unsteady) / static_cast<double>(counts.points) : 0;
-  HealthFinding& repeats =
-      findings.add("converged", unsteady > many_unsteady ? Health::warn : Health::pass,
-                   fmt::format("{} of {} points are steady from visit to visit",
-                               counts.points - std::min(counts.points, counts.unsteady), counts.points));
-  with_value(repeats, unsteady, many_unsteady, "share of points that are not");
+  judge_neighbours(findings, counts);
+  judge_steadiness(findings, counts);
 }
 
 }  // namespace npgpu::model
