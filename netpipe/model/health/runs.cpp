@@ -49,15 +49,18 @@ template <class K> void count_results(const Series<K>& series, Counts& counts) {
     ++counts.points;
     counts.add_without_figure(title(series.question), "never visited");
   }
+  std::set<typename K::Axes> judged, unsteady;  // lanes of a point are counted once
   for (const Result<K>& time : results(series)) {
     const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
     if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
       counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), "no trial has a valid time");
     // What others did is no unsteadiness of the device.
     if (!time.usable() || (time.causes & ~own_causes) != 0) continue;
-    ++counts.steady_or_not;
-    counts.unsteady += time.unsteady;
+    judged.insert(time.axes);
+    if (time.unsteady) unsteady.insert(time.axes);
   }
+  counts.steady_or_not += judged.size();
+  counts.unsteady += unsteady.size();
 }
 
 // What goes wrong between GPUs is judged by itself (matrix_findings.hpp): here it would be the fault of the one that it
