@@ -146,7 +146,7 @@ TEST_CASE("sets: far beyond the caches, what a partition of L2 holds, and a bloc
   ProbeCase shared = on("cuda:0");
   shared.space = Space::shared;
   Shape odd = roofline::shapes(shared, h100).front();
-  for (const std::uint64_t bytes : {std::uint64_t{0}, 6 * KiB, 52 * KiB}) {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, 6 * KiB, 48 * KiB}) {
     odd.bytes = bytes;
     CHECK(roofline::refuses(shared, odd).value_or("").find("a block's set") != std::string::npos);
   }

@@ -73,7 +73,7 @@ bool reads_memory(const std::string& level) { return level == "memory"; }
 
 std::string point_name(const RooflinePoint& p) {
   return fmt::format("{} {}{}", name(p.question.operation), name(p.question.type),
-                     reads_memory(p.level) ? "" : " from " + p.level);
+                     reads_memory(p.level) ? "" : " " + p.level);
 }
 
 // Where arithmetic meets L2 and shared memory; the memory's own ridges stand beside the roofs.
@@ -113,7 +113,7 @@ void add_points(Document& doc, const Roofline& device) {
   doc.table(roofline_table(device));
   doc.note("% of roof: of the lower one of memory and arithmetic at this intensity; memory %, computing %: of each");
   if (!std::ranges::all_of(device.points, reads_memory, &RooflinePoint::level))
-    doc.note("from L2, from shared: the bytes come from there, and this stands for the memory");
+    doc.note("L2 or shared behind a kernel's name: its bytes come from there, which stands for the memory");
   std::size_t reached = 0, judged = 0;
   for (const RooflinePoint& p : device.points) {
     reached += p.verdict == RoofVerdict::reaches;

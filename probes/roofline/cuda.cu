@@ -216,8 +216,7 @@ class RooflineProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return roofline::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) == all.end())
+    if (!knows(c))
       return "probe roofline has multiply-adds (fma) of fp32 and fp64, and products (mma) of fp16, in the spaces "
              "global, "
              "l2 and shared";

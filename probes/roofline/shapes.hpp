@@ -40,7 +40,8 @@ double work(const ProbeCase&, const Shape&);             // operations of all th
 constexpr std::uint32_t steps_of_region = 16;
 constexpr std::uint32_t region_bytes(const Shape& s) { return steps_of_region * step_bytes * s.threads; }
 
-// Of shared memory each warp reads all of its block's set, so many bytes in a step; steps come in pairs.
-constexpr std::uint32_t warp_step_bytes = step_bytes * warp, most_shared_bytes = 48 * KiB;
+// Of shared memory each warp reads all of its block's set, so many bytes in a step; steps come in pairs. Of the 48 KiB
+// that any block may have, the kernel takes some itself.
+constexpr std::uint32_t warp_step_bytes = step_bytes * warp, most_shared_bytes = 44 * KiB;
 
 }  // namespace npgpu::roofline

@@ -39,7 +39,7 @@ std::string roofline_chart(const Roofline& device, const std::string& prefix) {
   plot.y = {"TFLOP/s", Unit::plain, true};
   std::vector<std::string> arithmetic, levels{memory->name};
   for (const RooflinePoint& p : device.points) {
-    const std::string name = p.level == memory->name ? p.arithmetic : p.arithmetic + " from " + p.level;
+    const std::string name = p.level == memory->name ? p.arithmetic : p.arithmetic + " " + p.level;
     auto known = std::ranges::find(plot.curves, name, &Curve::name);
     if (known == plot.curves.end()) known = plot.curves.insert(plot.curves.end(), {name, {}});
     for (const auto& [list, one] : {std::pair{&arithmetic, p.arithmetic}, {&levels, p.level}})

@@ -45,9 +45,13 @@ def shown_roofs(device):
     return [r for r in device["roofs"] if r["kind"] == "arithmetic" and r["name"] in named]
 
 
+def level_of(point):
+    return point.get("memory", "memory")  # which older documents do not say
+
+
 def shown_memories(device):
     """Of the points' bytes; the memory always, which kernels of the user's own are held against."""
-    named = {"memory"} | {p["memory"] for p in device["points"]}
+    named = {"memory"} | {level_of(p) for p in device["points"]}
     return [r for r in device["roofs"] if r["kind"] == "memory" and r["name"] in named]
 
 
@@ -106,7 +110,7 @@ def draw(trace, case=None, device=None):
             rate, (low, high) = p["rate_per_s"]["value"], bounds(p["rate_per_s"])
             color = color_of.get(name, GREY)
             hollow = p["verdict"] in ("below", "undecided")
-            axes.errorbar(p["intensity"], rate, [[max(0, rate - low)], [max(0, high - rate)]], fmt=MARKER_OF[p["memory"]], color=color,
+            axes.errorbar(p["intensity"], rate, [[max(0, rate - low)], [max(0, high - rate)]], fmt=MARKER_OF[level_of(p)], color=color,
                           markersize=4.5, markerfacecolor="white" if hollow else color, capsize=2, linewidth=1)
     for marker, kernel in zip(figure.MARKERS[3:] * len(kernels), kernels):
         axes.plot(kernel["intensity"], kernel["operations_per_s"], marker, color="black", markersize=6)
