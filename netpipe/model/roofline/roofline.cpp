@@ -20,7 +20,7 @@ namespace {
 
 constexpr double near_roof = 0.97, same_speed = 0.99;
 // From so much of the other roof on, a point has both to wait for.
-constexpr double near_ridge = 0.5, least_of_loads = 0.01;
+constexpr double near_ridge = 0.45, least_of_loads = 0.01;
 
 const std::string memory_name = "memory", l2_name = "L2", shared_name = "shared";
 
@@ -107,7 +107,7 @@ void add_reasons(RooflinePoint& p, const Roof& arithmetic, const Roof& memory) {
   const bool computes = p.bound == arithmetic.name;
   const Roof& bound = computes ? arithmetic : memory;
   const double clocks = p.clock_mhz / bound.clock_mhz;
-  if (bound.name != memory_name && clocks < same_speed)  // memory has a clock of its own
+  if ((computes || bound.name == shared_name) && clocks < same_speed)  // memory and L2 have clocks of their own
     p.doubts.push_back(fmt::format("it ran at {:.0f} MHz, {} at {:.0f}: at its own clock it reaches {:.1f} %",
                                    p.clock_mhz, bound.name, bound.clock_mhz, 100 * p.share.value / clocks));
   const double other = computes ? p.memory : p.computing;
