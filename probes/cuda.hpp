@@ -1,6 +1,8 @@
 // What the probes of GPUs share. Device code, too.
 #pragma once
 
+#include <algorithm>
+
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "netpipe/devices/host/memory.hpp"
@@ -31,6 +33,10 @@ class CudaProbe : public Probe {
 
  protected:
   virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
+  bool knows(const ProbeCase& c) const {  // as one of questions()
+    const auto all = questions(c.device);
+    return std::ranges::find(all, c) != all.end();
+  }
   virtual std::optional<std::string> refuses_question(const ProbeCase&) const = 0;
   virtual Limit limit(const ProbeCase&, int ordinal) const = 0;
   virtual std::string library(const ProbeCase&) const { return {}; }  // see ProbeContext

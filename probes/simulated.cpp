@@ -128,8 +128,14 @@ std::unique_ptr<Runner<Probes>> SimulatedProbe::open(std::span<const ProbeStep> 
   return std::make_unique<SimulatedRunner>(*this, steps, it_.repeat);
 }
 
-Limit fma_limit(const ProbeCase&, const Multiprocessors& m) {
-  return {operations_of_an_fma * m.lanes * m.sms * m.max_clock_hz, "the spec: 2 * lanes * SMs * clock"};
+Limit fma_limit(const ProbeCase& c, const Multiprocessors& m) {
+  const bool is_fp64 = c.type == DataType::fp64;
+  return {operations_of_an_fma * (is_fp64 ? m.fp64.lanes : m.lanes) * m.sms * m.max_clock_hz,
+          is_fp64 ? "the spec: 2 * instructions_fp64_lanes * SMs * clock" : "the spec: 2 * lanes * SMs * clock"};
+}
+
+double issues_of_fma(const ProbeCase& c, const Multiprocessors& m) {
+  return c.type == DataType::fp64 ? m.lanes / m.fp64.lanes : 1;
 }
 
 Limit memory_limit(const ProbeCase& c, const Multiprocessors&) { return devices::find(c.device).memory; }

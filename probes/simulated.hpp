@@ -71,7 +71,9 @@ using Simulated = Joined<Probe, SimulatedProbe>;
 
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 inline double warps_of(const Shape& s) { return std::ceil(static_cast<double>(s.threads) / warp_threads); }
-Limit fma_limit(const ProbeCase&, const Multiprocessors&);     // multiply-adds of all lanes
+Limit fma_limit(const ProbeCase&, const Multiprocessors&);  // multiply-adds of all lanes of the type
+// How often a multiply-add of this type takes the time of one of fp32: lanes of fp32 over those of the type.
+double issues_of_fma(const ProbeCase&, const Multiprocessors&);
 Limit memory_limit(const ProbeCase&, const Multiprocessors&);  // the memory's own
 // `ilp` accesses of each thread. Latencies of memories on the chip are not modelled: enough is in flight to hide them.
 Repeat reads(const Shape&);

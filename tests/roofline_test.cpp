@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "npgpu/error.hpp"
 #include "tests/made_probe.hpp"
@@ -154,6 +157,50 @@ TEST_CASE("points without a roof say which is missing; a trace without either ha
   CHECK(rooflines_of(trace).empty());
   trace.of<Probes>() = {reads(100 * gb)};
   CHECK(only(trace).missing.back().find("probe roofline") != std::string::npos);
+}
+
+// L2 of 400 GB/s in sets of up to half of its 64 MiB; a small set is read faster, as lines leave L2 once for two
+// blocks.
+TEST_CASE("points whose bytes come from L2 or shared memory are held against these") {
+  Trace trace = with_points();
+  const ProbeCase l2{.probe = "onchip", .operation = Operation::read, .space = Space::l2};
+  const auto set = [](std::uint64_t bytes) {
+    return Shape{.blocks = 8, .threads = 512, .ilp = 4, .access_bytes = 16, .bytes = bytes};
+  };
+  ProbeSeries sets = at_rate(l2, set(4 * MiB), 500 * gb);
+  sets.layout.cache_bytes = 64 * MiB;
+  for (const auto& [bytes, per_s] : {std::pair{24 * MiB, 400 * gb}, {60 * MiB, 450 * gb}})
+    add_point(sets, set(bytes), per_s * 1e-3, {1000, 1010, 990, 1000, 1000, 1005, 995});
+  give_cycles(sets, 1000);
+  ProbeCase from_l2 = between(), from_shared = between();
+  from_l2.space = Space::l2;
+  from_shared.space = Space::shared;
+  ProbeSeries points = at_rate(from_l2, of_intensity(2), 780 * gb);  // 97.5 % of 800
+  add(points, 8, 1440 * gb);                                         // 90 % of 1600
+  trace.of<Probes>().push_back(sets);
+  trace.of<Probes>().push_back(points);
+  trace.of<Probes>().push_back(at_rate(from_shared, of_intensity(1), 700 * gb));
+
+  const Roofline device = only(trace);
+  CHECK(device.roof("L2")->rate.value == doctest::Approx(400 * gb));  // of 24 MiB
+  std::map<std::string, double> ridges;
+  for (const Ridge& ridge : device.ridges) ridges[ridge.memory] = ridge.intensity.value;
+  CHECK(ridges.size() == 2);
+  CHECK(ridges["L2"] == doctest::Approx(4));
+  CHECK(ridges["memory"] == doctest::Approx(16));
+  REQUIRE(device.points.size() == 7);
+  CHECK(device.points[0].level == "memory");
+  const RooflinePoint &below = device.points[4], &right = device.points[5], &alone = device.points[6];
+  CHECK(below.level == "L2");
+  CHECK(below.bound == "L2");
+  CHECK(below.share.value == doctest::Approx(0.975));
+  CHECK(right.bound == "fp32");
+  CHECK(right.verdict == RoofVerdict::below);
+  CHECK(std::ranges::find(right.doubts, "2 % of what its threads issue are loads") != right.doubts.end());
+  // There is no roof of shared memory here.
+  CHECK(alone.verdict == RoofVerdict::no_roof);
+  REQUIRE(device.missing.size() == 1);
+  CHECK(device.missing[0].find("probe onchip --space shared") != std::string::npos);
 }
 
 TEST_CASE("two GPUs that were called cuda:0 in turn are two devices") {

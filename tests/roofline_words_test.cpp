@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "fastest_rate.hpp"
@@ -119,7 +121,7 @@ TEST_CASE("shapes have the operations that they are called by") {
       CHECK(roofline::refuses(c, s).value_or("") == "");
       const double each = c.type == DataType::fp16 ? 2 * 16 * 8 * 16 : 2, of_step = c.type == DataType::fp16 ? 32 : 1;
       CHECK(roofline::operations_of_step(c, s) * each == intensity_of(s) * roofline::step_bytes * of_step);
-      CHECK(roofline::work(s) == roofline::bytes_of_repeat(s) * intensity_of(s));
+      CHECK(roofline::work(c, s) == roofline::bytes_of_repeat(c, s) * intensity_of(s));
       CHECK(s.blocks == 132 * roofline::blocks_of_unit);
     }
   }
@@ -130,18 +132,54 @@ TEST_CASE("shapes have the operations that they are called by") {
   CHECK(roofline::refuses(on("cuda:0"), odd).value_or("").find("powers of two") != std::string::npos);
 }
 
-TEST_CASE("a simulated device takes the longer of two times, so its ridge is that of its spec") {
-  const ProbeCase c = on("sim:h200");
-  const Probe& probe = find_probe("roofline", c.device);
-  const double read = 2 * 2141e9 * 1.076, fma = 2.0 * 128 * 132 * 1980e6;
-  for (const Shape& shape : probe.shapes(c)) {
-    CAPTURE(shape.intensity);
-    CHECK(rate(c, shape) == doctest::Approx(std::min(fma, intensity_of(shape) * read)).epsilon(0.01));
+TEST_CASE("sets: far beyond the caches, what a partition of L2 holds, and a block's own") {
+  const Layout h100{.units = 132, .max_threads_per_block = 1024, .max_threads_per_unit = 2048, .cache_bytes = 50 * MiB};
+  std::map<Space, std::set<std::uint64_t>> sets;
+  for (const ProbeCase& c : roofline::cases("cuda:0"))
+    for (const Shape& s : roofline::shapes(c, h100)) {
+      CHECK(roofline::refuses(c, s).value_or("") == "");
+      sets[c.space].insert(s.bytes);
+    }
+  CHECK(sets[Space::global] == std::set<std::uint64_t>{3200 * MiB});
+  CHECK(sets[Space::l2] == std::set<std::uint64_t>{20 * MiB});
+  CHECK(sets[Space::shared] == std::set<std::uint64_t>{16 * KiB});
+  ProbeCase shared = on("cuda:0");
+  shared.space = Space::shared;
+  Shape odd = roofline::shapes(shared, h100).front();
+  for (const std::uint64_t bytes : {std::uint64_t{0}, 6 * KiB, 48 * KiB}) {
+    odd.bytes = bytes;
+    CHECK(roofline::refuses(shared, odd).value_or("").find("a block's set") != std::string::npos);
   }
-  const double mma = 2.0 * 2048 * 0.666 * 132 * 1980e6;
-  const ProbeCase tensor = on("sim:h200", DataType::fp16);
-  for (const Shape& shape : probe.shapes(tensor))
-    CHECK(rate(tensor, shape) == doctest::Approx(std::min(mma, intensity_of(shape) * read)).epsilon(0.01));
+}
+
+TEST_CASE("a simulated device takes the longest of its times, so each ridge is that of its spec") {
+  const double cores = 132 * 1980e6;
+  const std::map<Space, double> read{
+      {Space::global, 2 * 2141e9 * 1.076}, {Space::l2, 10500e9}, {Space::shared, 32 * 4 * cores}};
+  const std::map<DataType, double> top{
+      {DataType::fp32, 2 * 128 * cores}, {DataType::fp64, 2 * 64 * cores}, {DataType::fp16, 2 * 2048 * 0.666 * cores}};
+  const Probe& probe = find_probe("roofline", "sim:h200");
+  const auto cases = probe.cases("sim:h200");
+  CHECK(cases.size() == 9);
+  for (const ProbeCase& c : cases)
+    for (const Shape& shape : probe.shapes(c)) {
+      const std::string what = title(c) + ", " + text_of(shape);
+      CAPTURE(what);
+      CHECK(rate(c, shape) ==
+            doctest::Approx(std::min(top.at(c.type), intensity_of(shape) * read.at(c.space))).epsilon(0.01));
+    }
+  CHECK(find_probe("roofline", "sim:gtx280").cases("sim:gtx280").size() < 9);
+}
+
+TEST_CASE("lanes of fp64 are fewer than those of fp32, and the limit says so") {
+  const Probe& compute = find_probe("compute", "sim:h200");
+  const auto cases = compute.cases("sim:h200");
+  REQUIRE(cases.size() == 2);
+  CHECK(compute.context(cases[1]).limit.per_s == doctest::Approx(2 * 64 * 132 * 1980e6));
+  const Shape full{.blocks = 264, .threads = 1024, .ilp = 4}, alone{.blocks = 1, .threads = 1, .ilp = 1};
+  CHECK(rate(cases[0], full) / rate(cases[1], full) == doctest::Approx(2).epsilon(0.01));
+  // A chain alone waits for each result: 4 cycles, and 8.
+  CHECK(rate(cases[0], alone) / rate(cases[1], alone) == doctest::Approx(2).epsilon(0.01));
 }
 
 }  // namespace roofline_words_test

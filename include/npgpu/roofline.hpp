@@ -22,7 +22,9 @@
 
 namespace npgpu {
 
-// The best rate of a series of the trace, with the interval of that point.
+// The best rate of a series of the trace, with the interval of that point. Of L2 that of the largest set that is no
+// more than half of it: of smaller ones the blocks of a multiprocessor meet at the same lines, which leave L2 once for
+// both.
 struct Roof {
   std::string name{};      // "memory", "L2", "shared"; "fp32", "tensor fp16 mma"
   bool is_memory = false;  // B/s; else operations a second
@@ -54,6 +56,7 @@ struct RooflinePoint {
   Estimate rate{};       // operations a second
   double clock_mhz = not_measured;
   std::string arithmetic{};         // the roof of its type
+  std::string level{};              // the roof that its bytes come from: "memory", "L2", "shared"
   std::string bound{};              // the lower of its two roofs there
   double roof = not_measured;       // its height, operations a second
   double memory = not_measured;     // parts of both roofs that the point uses
@@ -67,7 +70,7 @@ struct Roofline {
   std::string device{}, device_name{}, device_uuid{};
   bool simulated = false;
   std::vector<Roof> roofs{};    // memories, the slowest first; then arithmetic, as the trace has it
-  std::vector<Ridge> ridges{};  // of each arithmetic with the memory
+  std::vector<Ridge> ridges{};  // of each arithmetic with each memory
   std::vector<RooflinePoint> points{};
   std::vector<std::string> missing{};  // a sentence each: which roof is not known, and what would measure it
 

@@ -35,33 +35,33 @@ Json placed_json(const PlacedKernel& p) {
 //     missing }
 Json json_of(const RooflineReport& of) {
   const Roofline& device = of.roofline;
-  return Json({entry("device", device.device),
-               entry("device_name", device.device_name),
-               entry("simulated", device.simulated),
-               {"roofs", array_of(device.roofs,
-                                  [](const Roof& r) {
-                                    return Json({entry("name", r.name),
-                                                 entry("kind", r.is_memory ? "memory" : "arithmetic"),
-                                                 entry("rate_per_s", r.rate), entry("clock_mhz", r.clock_mhz),
-                                                 entry("at", r.at), entry("doubts", r.doubts)});
-                                  })},
-               {"ridges", array_of(device.ridges,
-                                   [](const Ridge& r) {
-                                     return Json({entry("arithmetic", r.arithmetic), entry("memory", r.memory),
-                                                  entry("intensity", r.intensity)});
-                                   })},
-               {"points", array_of(device.points,
-                                   [](const RooflinePoint& p) {
-                                     return Json({entry("operation", p.question.operation),
-                                                  entry("type", p.question.type), entry("intensity", p.intensity),
-                                                  entry("rate_per_s", p.rate), entry("clock_mhz", p.clock_mhz),
-                                                  entry("arithmetic", p.arithmetic), entry("bound", or_null(p.bound)),
-                                                  entry("roof_per_s", p.roof), entry("memory_share", p.memory),
-                                                  entry("arithmetic_share", p.computing), entry("share", p.share),
-                                                  entry("verdict", p.verdict), entry("doubts", p.doubts)});
-                                   })},
-               {"kernels", array_of(of.kernels, placed_json)},
-               entry("missing", device.missing)});
+  return Json(
+      {entry("device", device.device),
+       entry("device_name", device.device_name),
+       entry("simulated", device.simulated),
+       {"roofs", array_of(device.roofs,
+                          [](const Roof& r) {
+                            return Json({entry("name", r.name), entry("kind", r.is_memory ? "memory" : "arithmetic"),
+                                         entry("rate_per_s", r.rate), entry("clock_mhz", r.clock_mhz),
+                                         entry("at", r.at), entry("doubts", r.doubts)});
+                          })},
+       {"ridges", array_of(device.ridges,
+                           [](const Ridge& r) {
+                             return Json({entry("arithmetic", r.arithmetic), entry("memory", r.memory),
+                                          entry("intensity", r.intensity)});
+                           })},
+       {"points", array_of(device.points,
+                           [](const RooflinePoint& p) {
+                             return Json({entry("operation", p.question.operation), entry("type", p.question.type),
+                                          entry("intensity", p.intensity), entry("rate_per_s", p.rate),
+                                          entry("clock_mhz", p.clock_mhz), entry("arithmetic", p.arithmetic),
+                                          entry("memory", p.level), entry("bound", or_null(p.bound)),
+                                          entry("roof_per_s", p.roof), entry("memory_share", p.memory),
+                                          entry("arithmetic_share", p.computing), entry("share", p.share),
+                                          entry("verdict", p.verdict), entry("doubts", p.doubts)});
+                           })},
+       {"kernels", array_of(of.kernels, placed_json)},
+       entry("missing", device.missing)});
 }
 
 void roofline_json(std::ostream& out, std::span<const RooflineReport> all) {

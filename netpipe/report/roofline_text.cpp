@@ -69,11 +69,51 @@ void add_kernels(Document& doc, const std::vector<PlacedKernel>& kernels) {
   doc.left_out();
 }
 
+bool reads_memory(const std::string& level) { return level == "memory"; }
+
+std::string point_name(const RooflinePoint& p) {
+  return fmt::format("{} {}{}", name(p.question.operation), name(p.question.type),
+                     reads_memory(p.level) ? "" : " " + p.level);
+}
+
+// Where arithmetic meets L2 and shared memory; the memory's own ridges stand beside the roofs.
+Table ridge_table(const Roofline& device, const std::vector<std::string>& levels) {
+  std::vector<Column> columns{left("ridge FLOP/B")};
+  for (const std::string& level : levels) {
+    columns.push_back(decimal("of " + level));
+    columns.push_back(right("95 % interval"));
+  }
+  Table table(columns);
+  for (const Roof& roof : device.roofs) {
+    if (roof.is_memory) continue;
+    std::vector<std::string> row{roof.name};
+    for (const Ridge& ridge : device.ridges)
+      if (ridge.arithmetic == roof.name && !reads_memory(ridge.memory)) {
+        row.push_back(digits_text(ridge.intensity.value));
+        row.push_back(range_text(ridge.intensity));
+      }
+    table.row(row);
+  }
+  return table;
+}
+
+void add_ridges(Document& doc, const Roofline& device) {
+  std::vector<std::string> levels;
+  for (const Ridge& ridge : device.ridges)
+    if (!reads_memory(ridge.memory) && std::ranges::find(levels, ridge.memory) == levels.end())
+      levels.push_back(ridge.memory);
+  if (levels.empty()) return;
+  doc.gap();
+  doc.table(ridge_table(device, levels));
+}
+
 void add_points(Document& doc, const Roofline& device) {
   if (device.points.empty()) return;
   doc.gap();
   doc.table(roofline_table(device));
   doc.note("% of roof: of the lower one of memory and arithmetic at this intensity; memory %, computing %: of each");
+  if (!std::ranges::all_of(device.points, reads_memory, &RooflinePoint::level))
+    doc.note("L2 or shared behind a kernel's name: its bytes come from there, which stands for the memory");
   std::size_t reached = 0, judged = 0;
   for (const RooflinePoint& p : device.points) {
     reached += p.verdict == RoofVerdict::reaches;
@@ -82,8 +122,8 @@ void add_points(Document& doc, const Roofline& device) {
   if (judged) doc.note(fmt::format("{} of {} reach their roof within 3 %", reached, counted(judged, "point")));
   for (const RooflinePoint& p : device.points) {
     if (p.verdict == RoofVerdict::reaches || p.doubts.empty()) continue;
-    doc.note(fmt::format("{} {} at {} FLOP/B: {}", name(p.question.operation), name(p.question.type),
-                         intensity_digits(p.intensity), fmt::join(p.doubts, "; ")));
+    doc.note(
+        fmt::format("{} at {} FLOP/B: {}", point_name(p), intensity_digits(p.intensity), fmt::join(p.doubts, "; ")));
   }
   doc.left_out();
 }
@@ -91,7 +131,7 @@ void add_points(Document& doc, const Roofline& device) {
 // Their doubts matter.
 std::set<std::string> roofs_held_against(const RooflineReport& of) {
   std::set<std::string> all{"memory"};
-  for (const RooflinePoint& p : of.roofline.points) all.insert(p.arithmetic);
+  for (const RooflinePoint& p : of.roofline.points) all.insert({p.arithmetic, p.level});
   for (const PlacedKernel& p : of.kernels)
     for (const PlacedKernel::Use& use : p.uses) all.insert(use.roof);
   return all;
@@ -103,7 +143,8 @@ Table roof_table(const Roofline& device) {
   Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
                right("95 % interval", 2), left("shape", 4)});
   for (const Roof& roof : device.roofs) {
-    const auto ridge = std::ranges::find(device.ridges, roof.name, &Ridge::arithmetic);
+    const auto ridge = std::ranges::find_if(
+        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
     const bool has = ridge != device.ridges.end();
     table.row({roof.name, roof_rate_text(roof.rate), interval_text(roof.rate), digits_text(roof.clock_mhz),
                has ? digits_text(ridge->intensity.value) : "-", has ? range_text(ridge->intensity) : "-", roof.at});
@@ -116,10 +157,9 @@ Table roofline_table(const Roofline& device) {
                decimal("% of roof"), decimal("memory %", 1), decimal("computing %", 1), decimal("MHz", 3),
                left("verdict")});
   for (const RooflinePoint& p : device.points)
-    table.row({fmt::format("{} {}", name(p.question.operation), name(p.question.type)), intensity_digits(p.intensity),
-               figure_text(p.rate.value, FigureUnit::flop_per_s), interval_text(p.rate),
-               p.bound.empty() ? "-" : p.bound, percent_text(100 * p.share.value), percent_text(100 * p.memory),
-               percent_text(100 * p.computing), digits_text(p.clock_mhz),
+    table.row({point_name(p), intensity_digits(p.intensity), figure_text(p.rate.value, FigureUnit::flop_per_s),
+               interval_text(p.rate), p.bound.empty() ? "-" : p.bound, percent_text(100 * p.share.value),
+               percent_text(100 * p.memory), percent_text(100 * p.computing), digits_text(p.clock_mhz),
                p.verdict == RoofVerdict::no_roof ? "-" : std::string(name(p.verdict))});
   return table;
 }
@@ -137,6 +177,7 @@ Document roofline_document(const RooflineReport& of) {
   for (const Roof& roof : device.roofs)
     if (held_against.contains(roof.name))
       for (const std::string& doubt : roof.doubts) doc.note(fmt::format("{}: {}", roof.name, doubt));
+  add_ridges(doc, device);
   add_points(doc, device);
   add_kernels(doc, of.kernels);
   for (const std::string& why : device.missing) doc.note("missing: " + why);

@@ -139,8 +139,7 @@ class AccessProbe final : public CudaProbe {
     return all;
   }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    if (knows(c)) return std::nullopt;
     return "probe access reads fp32 words, streaming, in the spaces l2 and l1";
   }
   Limit limit(const ProbeCase&, int) const override {

@@ -155,8 +155,7 @@ class AtomicsProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    if (knows(c)) return std::nullopt;
     return "probe atomics has the operations add and fetch on int32 words in shared and global memory";
   }
   Limit limit(const ProbeCase&, int) const override {

@@ -108,11 +108,9 @@ class BanksProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return banks::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = banks::cases(c.device);
-    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    if (knows(c)) return std::nullopt;
     return "probe banks has the operations chase (one warp) and read (all that fit), dependent, of fp32 words in "
-           "shared "
-           "memory";
+           "shared memory";
   }
   Limit limit(const ProbeCase& c, int ordinal) const override {
     if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};

@@ -289,8 +289,7 @@ class ClusterProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return cluster::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) == all.end())
+    if (!knows(c))
       return "probe cluster has the operations chase (dependent, of addresses as fp64), read and write (of fp32), in "
              "shared memory";
     if (capability_of(*ordinal_of(c.device)) < 90)

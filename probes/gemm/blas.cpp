@@ -1,6 +1,5 @@
 #include "probes/gemm/blas.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,25 +8,20 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <initializer_list>
 #include <sstream>
+
+#include "probes/gemm/library.hpp"
 
 namespace npgpu {
 
 namespace {
 
-template <class Function> bool find(void* library, Function& function, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (function) return true;
-  }
-  return false;
-}
+using gemm::find;
 
 // What the library says of itself: "OpenBLAS 0.3.21 ... SkylakeX" and the like.
 std::string own_words(void* library) {
   char* (*openblas)() = nullptr;
-  if (find(library, openblas, {"openblas_get_config"}) && openblas()) {
+  if (find(library, openblas, "openblas_get_config") && openblas()) {
     const std::string text = openblas();
     return text.substr(0, text.find_last_not_of(' ') + 1);
   }
@@ -39,25 +33,24 @@ std::string own_words(void* library) {
     return words.substr(0, words.find_last_not_of(' ') + 1);
   }
   const char* (*blis)() = nullptr;
-  if (find(library, blis, {"bli_info_get_version_str"})) return fmt::format("BLIS {}", blis());
+  if (find(library, blis, "bli_info_get_version_str")) return fmt::format("BLIS {}", blis());
   return "a BLAS that does not say which it is";
 }
 
 Blas look() {
-  std::vector<std::string> names{"libmkl_rt.so.2", "libmkl_rt.so", "libopenblas.so.0", "libblis.so.4", "libblas.so.3"};
-  const char* const chosen = std::getenv("NPGPU_BLAS");
-  const bool is_chosen = chosen && *chosen;
-  if (is_chosen) names = {chosen};
-  for (const std::string& name : names) {
-    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
-    Blas b;
-    if (!library || !find(library, b.sgemm, {"sgemm_"}) || !find(library, b.dgemm, {"dgemm_"})) continue;
+  constexpr const char* variable = "NPGPU_BLAS";
+  const auto take = [](void* library, const std::string& name, Blas& b) {
+    if (!find(library, b.sgemm, "sgemm_") || !find(library, b.dgemm, "dgemm_")) return false;
     find(library, b.set_threads, {"openblas_set_num_threads", "MKL_Set_Num_Threads"});
     b.text = fmt::format("{} ({})", own_words(library), name);
-    return b;
-  }
+    return true;
+  };
+  if (auto found = gemm::look_for<Blas>(
+          variable, {"libmkl_rt.so.2", "libmkl_rt.so", "libopenblas.so.0", "libblis.so.4", "libblas.so.3"}, take))
+    return *found;
+  const char* const chosen = gemm::chosen_library(variable);
   Blas none;
-  none.why_not = is_chosen
+  none.why_not = chosen
                      ? fmt::format("NPGPU_BLAS names '{}', which cannot be opened or has no sgemm_ and dgemm_", chosen)
                      : "no BLAS is there: install OpenBLAS (libopenblas.so.0) or MKL, or name one in NPGPU_BLAS";
   return none;

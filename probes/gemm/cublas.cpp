@@ -1,13 +1,12 @@
 #include "probes/gemm/cublas.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 #include "npgpu/error.hpp"
+#include "probes/gemm/library.hpp"
 
 namespace npgpu::cuda {
 
@@ -15,12 +14,8 @@ namespace {
 
 constexpr int default_math = 0;  // whatever is fastest and keeps the type's precision: no TF32 for fp32
 
-template <class Function> bool find(void* library, Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 bool find_all(void* library, Cublas& c) {
+  using gemm::find;
   return find(library, c.create, "cublasCreate_v2") && find(library, c.destroy, "cublasDestroy_v2") &&
          find(library, c.set_stream, "cublasSetStream_v2") && find(library, c.set_workspace, "cublasSetWorkspace_v2") &&
          find(library, c.set_math_mode, "cublasSetMathMode") && find(library, c.get_property, "cublasGetProperty") &&
@@ -37,25 +32,23 @@ std::string settings() {
 }
 
 Cublas look() {
-  std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-  const char* const chosen = std::getenv("NPGPU_CUBLAS");
-  const bool is_chosen = chosen && *chosen;
-  if (is_chosen) names = {chosen};
-  for (const std::string& name : names) {
-    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
-    Cublas c;
-    if (!library || !find_all(library, c)) continue;
+  constexpr const char* variable = "NPGPU_CUBLAS";
+  const auto take = [](void* library, const std::string& name, Cublas& c) {
+    if (!find_all(library, c)) return false;
     int version[3] = {};
     for (int part = 0; part < 3; ++part) c.get_property(part, &version[part]);
     c.text = fmt::format("cuBLAS {}.{}.{} ({}), default math, workspace {}{}", version[0], version[1], version[2], name,
                          size_text(CublasHandle::workspace_bytes), settings());
-    return c;
-  }
+    return true;
+  };
+  if (auto found = gemm::look_for<Cublas>(variable, {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}, take))
+    return *found;
   Cublas none;
   none.why_not = fmt::format("cuBLAS is not there: {}; install CUDA's libcublas, or name the library in NPGPU_CUBLAS",
-                             is_chosen ? "the library that NPGPU_CUBLAS names has no cublasSgemm_v2 and the like, or "
-                                         "cannot be opened"
-                                       : "no libcublas.so.13, .12 or .11 is where the system looks for libraries");
+                             gemm::chosen_library(variable)
+                                 ? "the library that NPGPU_CUBLAS names has no cublasSgemm_v2 and the like, or "
+                                   "cannot be opened"
+                                 : "no libcublas.so.13, .12 or .11 is where the system looks for libraries");
   return none;
 }
 

@@ -1,13 +1,10 @@
 #include "probes/gemm/cublas_lt.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-
-#include <cstdlib>
-#include <vector>
 
 #include "npgpu/error.hpp"
 #include "probes/gemm/cublas.hpp"
+#include "probes/gemm/library.hpp"
 
 namespace npgpu::cuda {
 
@@ -18,24 +15,19 @@ constexpr int compute_fp32 = 68, compute_tf32 = 77, compute_int32 = 72;
 constexpr int r_32f = 0, r_16f = 2, r_8i = 3, r_32i = 10, r_16bf = 14, r_8f_e4m3 = 28;
 constexpr int transpose_a = 3, transpose_b = 4, most_workspace = 1;
 
-template <class Function> bool find_one(void* library, Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 bool find_functions(void* library, CublasLt& lt) {
-  return find_one(library, lt.create, "cublasLtCreate") && find_one(library, lt.destroy, "cublasLtDestroy") &&
-         find_one(library, lt.version, "cublasLtGetVersion") &&
-         find_one(library, lt.create_product, "cublasLtMatmulDescCreate") &&
-         find_one(library, lt.set_product, "cublasLtMatmulDescSetAttribute") &&
-         find_one(library, lt.destroy_product, "cublasLtMatmulDescDestroy") &&
-         find_one(library, lt.create_layout, "cublasLtMatrixLayoutCreate") &&
-         find_one(library, lt.destroy_layout, "cublasLtMatrixLayoutDestroy") &&
-         find_one(library, lt.create_preference, "cublasLtMatmulPreferenceCreate") &&
-         find_one(library, lt.set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
-         find_one(library, lt.destroy_preference, "cublasLtMatmulPreferenceDestroy") &&
-         find_one(library, lt.propose, "cublasLtMatmulAlgoGetHeuristic") &&
-         find_one(library, lt.multiply, "cublasLtMatmul");
+  using gemm::find;
+  return find(library, lt.create, "cublasLtCreate") && find(library, lt.destroy, "cublasLtDestroy") &&
+         find(library, lt.version, "cublasLtGetVersion") &&
+         find(library, lt.create_product, "cublasLtMatmulDescCreate") &&
+         find(library, lt.set_product, "cublasLtMatmulDescSetAttribute") &&
+         find(library, lt.destroy_product, "cublasLtMatmulDescDestroy") &&
+         find(library, lt.create_layout, "cublasLtMatrixLayoutCreate") &&
+         find(library, lt.destroy_layout, "cublasLtMatrixLayoutDestroy") &&
+         find(library, lt.create_preference, "cublasLtMatmulPreferenceCreate") &&
+         find(library, lt.set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
+         find(library, lt.destroy_preference, "cublasLtMatmulPreferenceDestroy") &&
+         find(library, lt.propose, "cublasLtMatmulAlgoGetHeuristic") && find(library, lt.multiply, "cublasLtMatmul");
 }
 
 // 130002 is 13.0.2; before 13, 120804 is 12.8.4.
@@ -44,24 +36,23 @@ std::string version_text(std::size_t version) {
 }
 
 CublasLt look_for_lt() {
-  std::vector<std::string> names{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"};
-  const char* const chosen = std::getenv("NPGPU_CUBLASLT");
-  const bool is_chosen = chosen && *chosen;
-  if (is_chosen) names = {chosen};
-  for (const std::string& name : names) {
-    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
-    CublasLt lt;
-    if (!library || !find_functions(library, lt)) continue;
+  constexpr const char* variable = "NPGPU_CUBLASLT";
+  const auto take = [](void* library, const std::string& name, CublasLt& lt) {
+    if (!find_functions(library, lt)) return false;
     lt.text = fmt::format("cuBLASLt {} ({}), its first proposal, workspace {}", version_text(lt.version()), name,
                           size_text(CublasLtHandle::workspace_bytes));
-    return lt;
-  }
+    return true;
+  };
+  if (auto found =
+          gemm::look_for<CublasLt>(variable, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"}, take))
+    return *found;
   CublasLt none;
   none.why_not =
       fmt::format("cuBLASLt is not there: {}; install CUDA's libcublas, or name the library in NPGPU_CUBLASLT",
-                  is_chosen ? "the library that NPGPU_CUBLASLT names has no cublasLtMatmul and the like, or cannot be "
-                              "opened"
-                            : "no libcublasLt.so.13, .12 or .11 is where the system looks for libraries");
+                  gemm::chosen_library(variable)
+                      ? "the library that NPGPU_CUBLASLT names has no cublasLtMatmul and the like, or cannot be "
+                        "opened"
+                      : "no libcublasLt.so.13, .12 or .11 is where the system looks for libraries");
   return none;
 }
 

@@ -350,8 +350,7 @@ class GemmProbe final : public CudaProbe {
   }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
     const bool by_tensor_cores = gemm::is_tensor_type(c.type);
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) == all.end()) return gemm::what_there_is;
+    if (!knows(c)) return gemm::what_there_is;
     if (const std::string& why = by_tensor_cores ? cublas_lt().why_not : cublas().why_not; !why.empty()) return why;
     const int least = c.type == DataType::fp8 ? 89 : 80;
     if (by_tensor_cores && capability_of(*ordinal_of(c.device)) < least)

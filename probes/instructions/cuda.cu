@@ -249,8 +249,7 @@ class InstructionsProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return instructions::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    if (knows(c)) return std::nullopt;
     return "probe instructions has rcp, rsqrt, sin, ex2, lg2, via-fp64, via-fp16 and via-int32 of fp32, add and mul of "
            "fp64 and int64, and popc, shuffle and dpx of int32";
   }

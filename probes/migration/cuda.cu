@@ -229,11 +229,9 @@ class MigrationProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return migration::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto known = migration::cases(c.device);
-    if (std::ranges::find(known, c) == known.end())
+    if (!knows(c))
       return "probe migration reads, writes, prefetches and chases int32 words of managed memory, and reads pageable "
-             "and "
-             "pinned memory";
+             "and pinned memory";
     const auto has = [&](cudaDeviceAttr which) {
       return maybe_attribute(which, ordinal_or_throw(c.device)).value_or(0);
     };

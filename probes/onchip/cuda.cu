@@ -334,8 +334,7 @@ class OnchipProbe final : public CudaProbe {
     return all;
   }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    if (knows(c)) return std::nullopt;
     return "probe onchip reads fp32 words, streaming, in the spaces shared, l1, l2 and constant";
   }
   Limit limit(const ProbeCase& c, int ordinal) const override {

@@ -1,5 +1,6 @@
-// A GPU's roofline: kernels that read memory and compute, with a chosen number of operations for each byte. Grids,
-// words and what they must leave are in shapes.hpp and words.hpp, the kernels in stream.cuh.
+// A GPU's roofline: kernels that read memory, L2 or shared memory and compute, with a chosen number of operations for
+// each byte. Grids, words and what they must leave are in shapes.hpp and words.hpp, the kernels in stream.cuh, and of
+// shared memory in cuda_shared.cu.
 #include <cuda_fp16.h>
 
 #include <algorithm>
@@ -83,13 +84,14 @@ class RooflineRunner final : public CudaProbeRunner {
         memory_(Memory::device, max_bytes()),
         totals_(Memory::device, (rooflines::slots + 1) * sizeof(Total)),
         next_turn_(Memory::device, sizeof(std::uint32_t)) {}
-  double work() const override { return roofline::work(shape()); }
+  double work() const override { return roofline::work(question(), shape()); }
 
  private:
   bool is_tensor() const { return question().operation == Operation::mma; }
+  bool is_shared() const { return question().space == Space::shared; }
   std::uint32_t operations() const { return roofline::operations_of_step(question(), shape()); }
   std::uint64_t turns_of_repeat() const {
-    return std::uint64_t{shape().blocks} * (roofline::steps_of_repeat / roofline::steps_of_region);
+    return std::uint64_t{shape().blocks} * (roofline::steps_of_repeat(question()) / roofline::steps_of_region);
   }
   Total* totals() const { return reinterpret_cast<Total*>(totals_.data()); }
 
@@ -101,10 +103,12 @@ class RooflineRunner final : public CudaProbeRunner {
       cuda::check(cudaGetLastError(), "filling the working set");
       filled_ = question().type;
     }
-    taken_ = {.turns = 0,
+    // Of shared memory: of one warp in one repeat, which reads as many steps as there are in its set, again and again.
+    const std::uint32_t region = is_shared() ? roofline::warp_step_bytes : roofline::region_bytes(shape());
+    taken_ = {.turns = is_shared() ? roofline::steps_of_repeat(question()) : 0,
               .first = 0,
-              .regions = static_cast<std::uint32_t>(shape().bytes / roofline::region_bytes(shape())),
-              .region_words = roofline::region_bytes(shape()) / 4};
+              .regions = static_cast<std::uint32_t>(shape().bytes / region),
+              .region_words = region / 4};
     timed(0);
   }
   ProbeSample launch(std::uint64_t repeats) override {
@@ -113,6 +117,7 @@ class RooflineRunner final : public CudaProbeRunner {
       throw Error(ErrorKind::usage, "probe roofline: at most " + std::to_string(most) +
                                         " repeats of this shape, beyond which sums would be "
                                         "rounded, or turns not counted");
+    if (is_shared()) return timed(repeats);
     // Goes on where the last run ended: what was read last is read again last.
     taken_.first = static_cast<std::uint32_t>((std::uint64_t{taken_.first} + taken_.turns) % taken_.regions);
     taken_.turns = static_cast<std::uint32_t>(repeats * turns_of_repeat());
@@ -121,30 +126,36 @@ class RooflineRunner final : public CudaProbeRunner {
   // A chain of fp32 counts to 2^24. Where an element is taken n times, one of 64 makes it grow by n; where it is taken
   // once, each by 1, and there are two of a chain in a step at most. This is a half to a quarter of the way, because a
   // block may take more turns than others. Sums of products go up and down, and stay far below.
+  // Of shared memory chains begin anew in each repeat.
   std::uint64_t most_repeats() const {
+    if (is_shared()) return UINT32_MAX;
     const std::uint64_t turns = (UINT32_MAX - std::uint64_t{taken_.regions}) / turns_of_repeat() / 2;
     const std::uint64_t growth = is_tensor() ? 1 : std::max(1u, operations() / roofline::chains / 64);
-    return std::min(turns, (1u << 22) / (growth * roofline::steps_of_repeat));
+    return std::min(turns, (1u << 22) / (growth * roofline::steps_of_repeat(question())));
   }
   // Without a repeat, too: the driver loads a kernel at its first launch, which no trial should wait for.
   ProbeSample timed(std::uint64_t repeats) {
+    repeats_ = repeats;
     cuda::check(cudaMemsetAsync(totals_.data(), 0, totals_.bytes(), stream()), "clearing the totals");
     cuda::check(cudaMemsetAsync(next_turn_.data(), 0, next_turn_.bytes(), stream()), "clearing the turns");
     const std::uint32_t unrolled = is_tensor() ? rooflines::most_unrolled_products : rooflines::most_unrolled;
     const Run run{.memory = reinterpret_cast<const uint4*>(memory_.data()),
                   .next_turn = reinterpret_cast<std::uint32_t*>(next_turn_.data()),
-                  .turns = taken_.turns,
+                  .turns = is_shared() ? static_cast<std::uint32_t>(repeats) : taken_.turns,
                   .first = taken_.first,
                   .regions = taken_.regions,
-                  .pairs = roofline::steps_of_region / 2,
+                  .pairs = (is_shared() ? taken_.turns : roofline::steps_of_region) / 2,
                   .rounds = std::max(1u, operations() / unrolled),
                   .one = 1,
                   .totals = totals(),
                   .records = bench().record(shape().blocks),
                   .launch = bench().launch()};
-    const rooflines::Kernel kernel = is_tensor() ? rooflines::product_kernel(operations())
-                                                 : rooflines::multiply_kernel(question().type, operations());
-    return bench().time_kernel(repeats, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(run); });
+    const rooflines::Kernel kernel = is_shared()   ? rooflines::shared_kernel(question().type, operations())
+                                     : is_tensor() ? rooflines::product_kernel(operations())
+                                                   : rooflines::multiply_kernel(question().type, operations());
+    const std::uint64_t shared_bytes = is_shared() ? shape().bytes : 0;
+    return bench().time_kernel(repeats,
+                               [&] { kernel<<<shape().blocks, shape().threads, shared_bytes, stream()>>>(run); });
   }
   std::optional<std::string> wrong_result() override {
     bench().gpu().make_current();
@@ -158,7 +169,12 @@ class RooflineRunner final : public CudaProbeRunner {
     cuda::check(cudaStreamSynchronize(stream()), "reading the totals");
     Total right = all.back(), found;
     all.pop_back();
-    right.weighted += before();
+    if (is_shared()) {  // all warps read the same in each repeat
+      const std::uint64_t alike = repeats_ * shape().blocks * (shape().threads / roofline::warp);
+      right.weighted *= static_cast<std::int64_t>(alike);
+      right.added *= alike;
+    }
+    right.weighted += before() * static_cast<std::int64_t>(is_shared() ? repeats_ : 1);
     for (const Total& one : all) found.weighted += one.weighted, found.added += one.added;
     if (found.weighted != right.weighted)
       return "the chains of all threads sum to " + std::to_string(found.weighted) + ", not to " +
@@ -179,12 +195,15 @@ class RooflineRunner final : public CudaProbeRunner {
   Buffer memory_, totals_, next_turn_;
   std::optional<DataType> filled_;
   Taken taken_{};  // by the last run
+  std::uint64_t repeats_ = 0;
 };
 
 class RooflineProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "roofline"; }
-  std::string_view summary() const override { return "operations on what a GPU reads from its memory, by intensity"; }
+  std::string_view summary() const override {
+    return "operations on what a GPU reads from memory, L2 or shared memory, by intensity";
+  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     return roofline::refuses(c, shape);
@@ -197,9 +216,10 @@ class RooflineProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return roofline::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) == all.end())
-      return "probe roofline has multiply-adds (fma) of fp32 and fp64, and products (mma) of fp16, on global memory";
+    if (!knows(c))
+      return "probe roofline has multiply-adds (fma) of fp32 and fp64, and products (mma) of fp16, in the spaces "
+             "global, "
+             "l2 and shared";
     if (c.operation == Operation::mma && capability_of(*ordinal_of(c.device)) < 80)
       return c.device + " has no such products, which need compute capability 8.0";
     return std::nullopt;

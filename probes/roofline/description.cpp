@@ -4,7 +4,7 @@ namespace npgpu {
 
 const Joined<ProbeDescription> roofline_description(
     {.name = "roofline",
-     .summary = "operations on what is read from memory, by how many there are for each byte",
+     .summary = "operations on what is read from memory, L2 or shared memory, by how many there are for each byte",
      .question = ProbeQuestion::roofline,
      .axes = {.intensity = true},
      .is_usual = false,

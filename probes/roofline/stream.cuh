@@ -121,5 +121,8 @@ constexpr std::uint32_t most_unrolled = 512, most_unrolled_products = 64;
 // So many multiply-adds of a thread in a step, and products of a warp; null: there is none.
 Kernel multiply_kernel(DataType, std::uint32_t operations);
 Kernel product_kernel(std::uint32_t products);
+// The same on words of shared memory (cuda_shared.cu): `turns` are repeats, `regions` the steps of a block's set, and
+// `pairs` those of a repeat. A launch gives each block its set's bytes.
+Kernel shared_kernel(DataType, std::uint32_t operations);
 
 }  // namespace npgpu::cuda::rooflines

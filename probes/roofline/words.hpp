@@ -14,38 +14,35 @@
 
 #include <cstdint>
 
+#include "netpipe/engine/everywhere.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::roofline {
 
-#ifdef __CUDACC__
-#define NPGPU_BOTH __host__ __device__
-#else
-#define NPGPU_BOTH
-#endif
-
 constexpr std::uint32_t chains = 8, tiles = 4;  // of a thread, and of a warp: each access is a tile of A
 constexpr std::uint32_t depth = 16, columns = 8;
 
-NPGPU_BOTH constexpr std::uint32_t scattered(std::uint32_t i) {
+NPGPU_EVERYWHERE constexpr std::uint32_t scattered(std::uint32_t i) {
   i = (i ^ (i >> 16)) * 0x7feb352du;
   i = (i ^ (i >> 15)) * 0x846ca68bu;
   return i ^ (i >> 16);
 }
-NPGPU_BOTH constexpr std::int64_t weight(std::uint32_t chain) { return 2 * chain + 1; }
+NPGPU_EVERYWHERE constexpr std::int64_t weight(std::uint32_t chain) { return 2 * chain + 1; }
 // Of the i-th element of memory.
-NPGPU_BOTH constexpr int sign(std::uint64_t i) { return scattered(static_cast<std::uint32_t>(i)) % 64 ? -1 : 1; }
-NPGPU_BOTH constexpr int small(std::uint64_t i) {
+NPGPU_EVERYWHERE constexpr int sign(std::uint64_t i) { return scattered(static_cast<std::uint32_t>(i)) % 64 ? -1 : 1; }
+NPGPU_EVERYWHERE constexpr int small(std::uint64_t i) {
   return static_cast<int>(scattered(static_cast<std::uint32_t>(i)) % 7) - 3;
 }
-NPGPU_BOTH constexpr int b0(std::uint32_t k, std::uint32_t column) {
+NPGPU_EVERYWHERE constexpr int b0(std::uint32_t k, std::uint32_t column) {
   return static_cast<int>(scattered(0x10000 + column * depth + k) % 5) - 2;
 }
-NPGPU_BOTH constexpr int b1(std::uint32_t k, std::uint32_t column) {
+NPGPU_EVERYWHERE constexpr int b1(std::uint32_t k, std::uint32_t column) {
   return (column == k % columns ? 1 : 0) - b0(k, column);
 }
 // Before the first step, of a thread's i-th chain; of a lane's elements of its i-th tile.
-NPGPU_BOTH constexpr int first(std::uint32_t thread, std::uint32_t i) { return static_cast<int>(thread % 16 + i); }
+NPGPU_EVERYWHERE constexpr int first(std::uint32_t thread, std::uint32_t i) {
+  return static_cast<int>(thread % 16 + i);
+}
 
 // What operations leave: the sum of all chains, and that of the words that none of them takes.
 struct Total {
@@ -59,28 +56,27 @@ struct Total {
 struct Place {
   std::uint32_t access, lane, word;
 };
-NPGPU_BOTH constexpr Place place_of(std::uint64_t word) {
+NPGPU_EVERYWHERE constexpr Place place_of(std::uint64_t word) {
   const auto at = static_cast<std::uint32_t>(word);
   return {at / 128 % 4, at / 4 % 32, at % 4};
 }
 
 // Of `elements` in a step, `operations` multiply-adds: what the e-th one adds to its chain.
-NPGPU_BOTH constexpr std::int64_t term(std::uint32_t e, std::uint32_t elements, std::uint32_t operations, int v) {
+NPGPU_EVERYWHERE constexpr std::int64_t term(std::uint32_t e, std::uint32_t elements, std::uint32_t operations, int v) {
   const std::int64_t times = operations <= elements ? 1 : operations / elements;
   return weight(e % chains) * (operations <= elements ? v : v > 0 ? times : 0);
 }
 // An element of a tile of A in column k, of which a step makes so many products.
-NPGPU_BOTH constexpr std::int64_t term_of_tile(std::uint32_t tile, std::uint32_t k, std::uint32_t products, int v) {
+NPGPU_EVERYWHERE constexpr std::int64_t term_of_tile(std::uint32_t tile, std::uint32_t k, std::uint32_t products,
+                                                     int v) {
   if (products > tiles) return weight(tile) * (products / tiles / 2) * v;  // b0 + b1 is 1 in one column
   int columns_sum = 0;
   for (std::uint32_t c = 0; c < columns; ++c) columns_sum += b0(k, c);
   return weight(tile) * columns_sum * v;
 }
 // The column of A in which a lane has the h-th half of its i-th word (PTX ISA, mma.m16n8k16).
-NPGPU_BOTH constexpr std::uint32_t column_of(std::uint32_t lane, std::uint32_t word, std::uint32_t h) {
+NPGPU_EVERYWHERE constexpr std::uint32_t column_of(std::uint32_t lane, std::uint32_t word, std::uint32_t h) {
   return 2 * (lane % 4) + h + 8 * (word / 2);
 }
-
-#undef NPGPU_BOTH
 
 }  // namespace npgpu::roofline

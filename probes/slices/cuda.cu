@@ -155,8 +155,7 @@ class SlicesProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return slices::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = slices::cases(c.device);
-    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    if (knows(c)) return std::nullopt;
     return "probe slices has the operations chase, and rmw, which is a chase by atomics; both dependent, of addresses "
            "(fp64) in L2";
   }

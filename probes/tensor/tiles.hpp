@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "netpipe/engine/everywhere.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::tensor {
@@ -27,13 +28,7 @@ constexpr unsigned depth(DataType type) {
   }
 }
 
-#ifdef __CUDACC__
-#define NPGPU_BOTH __host__ __device__
-#else
-#define NPGPU_BOTH
-#endif
-
-NPGPU_BOTH constexpr std::uint32_t scattered(std::uint32_t i) {
+NPGPU_EVERYWHERE constexpr std::uint32_t scattered(std::uint32_t i) {
   i = (i ^ (i >> 15)) * 0x2c1b3c6du;
   i = (i ^ (i >> 12)) * 0x297a2d39u;
   return i ^ (i >> 15);
@@ -44,7 +39,7 @@ struct Range {
   bool grows = true;  // D, with every pair
 };
 // All products and their sums are exact: of random numbers with as many bits as a type has for that.
-NPGPU_BOTH constexpr Range range_of(Operands operands, DataType type) {
+NPGPU_EVERYWHERE constexpr Range range_of(Operands operands, DataType type) {
   if (operands == Operands::zeros) return {0, 0, false};
   if (operands != Operands::random) return {3, 2, type != DataType::fp8};
   switch (type) {
@@ -55,26 +50,30 @@ NPGPU_BOTH constexpr Range range_of(Operands operands, DataType type) {
     default: return {255, 255, false};
   }
 }
-NPGPU_BOTH constexpr int within(std::uint32_t place, int most) {
+NPGPU_EVERYWHERE constexpr int within(std::uint32_t place, int most) {
   return static_cast<int>(scattered(place) % static_cast<std::uint32_t>(2 * most + 1)) - most;
 }
-NPGPU_BOTH constexpr int a0(unsigned row, unsigned k, const Range& range = {}) { return within(row * 64 + k, range.a); }
-NPGPU_BOTH constexpr int b(unsigned k, unsigned column, const Range& range = {}) {
+NPGPU_EVERYWHERE constexpr int a0(unsigned row, unsigned k, const Range& range = {}) {
+  return within(row * 64 + k, range.a);
+}
+NPGPU_EVERYWHERE constexpr int b(unsigned k, unsigned column, const Range& range = {}) {
   return within(0x10000 + column * 64 + k, range.b);
 }
-NPGPU_BOTH constexpr int a1(unsigned row, unsigned k, unsigned depth, const Range& range) {
+NPGPU_EVERYWHERE constexpr int a1(unsigned row, unsigned k, unsigned depth, const Range& range) {
   return (range.grows && k == row % depth ? 1 : 0) - a0(row, k, range);
 }
 // D's first value, of a thread's i-th element.
-NPGPU_BOTH constexpr int first(unsigned thread, unsigned i) { return static_cast<int>((thread + i) % 61); }
+NPGPU_EVERYWHERE constexpr int first(unsigned thread, unsigned i) { return static_cast<int>((thread + i) % 61); }
 // So that two elements that change places are noticed.
-NPGPU_BOTH constexpr std::uint32_t weight(unsigned i) { return 2 * i + 1; }
+NPGPU_EVERYWHERE constexpr std::uint32_t weight(unsigned i) { return 2 * i + 1; }
 // The largest number that a pair adds to an element.
 constexpr unsigned growth = 2;
 
 // An element of D: the i-th of a lane, in tiles of 8 columns; of a warp's 16 rows.
-NPGPU_BOTH constexpr unsigned row_of(unsigned lane, unsigned i) { return lane / 4 + 8 * (i % 4 / 2); }
-NPGPU_BOTH constexpr unsigned column_of(unsigned lane, unsigned i) { return 8 * (i / 4) + 2 * (lane % 4) + i % 2; }
+NPGPU_EVERYWHERE constexpr unsigned row_of(unsigned lane, unsigned i) { return lane / 4 + 8 * (i % 4 / 2); }
+NPGPU_EVERYWHERE constexpr unsigned column_of(unsigned lane, unsigned i) {
+  return 8 * (i / 4) + 2 * (lane % 4) + i % 2;
+}
 
 // What a kernel is given.
 struct Tiles {
@@ -82,8 +81,6 @@ struct Tiles {
   std::uint32_t repeats;    // of pairs_of() pairs
   std::uint32_t* results;   // one a thread: the sum of its elements, each times its weight
 };
-NPGPU_BOTH constexpr unsigned pairs_of(Operation operation) { return operation == Operation::wgmma ? 4 : 16; }
-
-#undef NPGPU_BOTH
+NPGPU_EVERYWHERE constexpr unsigned pairs_of(Operation operation) { return operation == Operation::wgmma ? 4 : 16; }
 
 }  // namespace npgpu::tensor

@@ -118,8 +118,7 @@ class WgmmaProbe final : public CudaProbe {
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return wgmma::cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::find(all.begin(), all.end(), c) == all.end())
+    if (!knows(c))
       return "probe wgmma has wgmma of fp16, bf16, tf32, fp8 and int8, wgmma-fp16 of fp16 and fp8, and wgmma-sparse of "
              "fp16, fp8 and int8; A is in shared memory or registers";
     if (capability_of(*ordinal_of(c.device)) != 90)

@@ -15,7 +15,11 @@ with open(os.path.join(SOURCE, "data", "devices", "h200.json"), encoding="utf-8"
 CORES = SPEC["hardware"]["sms"] * SPEC["hardware"]["shader_clock_mhz"] * 1e6
 READ = 2 * SPEC["links"]["d2d"]["rate_gb_s"] * 1e9 * SPEC["hardware"]["memory_read_share"]
 FMA = 2 * SPEC["hardware"]["lanes"] * CORES
+FP64 = 2 * SPEC["hardware"]["instructions_fp64_lanes"] * CORES
 MMA = 2 * SPEC["hardware"]["tensor_fp16"] * SPEC["hardware"]["mma_share"] * CORES
+LEVELS = {"memory": READ, "L2": SPEC["hardware"]["l2_gb_s"] * 1e9, "shared": 32 * 4 * CORES}
+TOPS = {"fp32": FMA, "fp64": FP64, "fp16": MMA}
+POINTS = 36 + 30 + 25
 PROFILE = '''==PROF== Connected to process 7
 "ID","Kernel Name","gpu__time_duration.sum","dram__bytes.sum","lts__t_bytes.sum","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 "","","us","Gbyte","Gbyte","inst"
@@ -50,25 +54,28 @@ with folder() as where:
     roofs = {r["name"]: r for r in device["roofs"]}
     check(near(roofs["memory"]["rate_per_s"]["value"], READ) and near(roofs["fp32"]["rate_per_s"]["value"], FMA), f"{roofs}")
     check([r["name"] for r in device["roofs"]][:3] == ["memory", "L2", "shared"], "memories, the slowest first")
-    ridges = {r["arithmetic"]: r["intensity"] for r in device["ridges"]}
-    for name, truth in (("fp32", FMA / READ), ("tensor fp16 mma", MMA / READ)):
-        ridge = ridges[name]
-        check(near(ridge["value"], truth) and ridge["low"] < truth * 1.005 and ridge["high"] > truth * 0.995, f"{name}: {ridge}, {truth}")
+    ridges = {(r["arithmetic"], r["memory"]): r["intensity"] for r in device["ridges"]}
+    for name, top in (("fp32", FMA), ("fp64", FP64), ("tensor fp16 mma", MMA)):
+        for memory, read in LEVELS.items():
+            ridge, truth = ridges[name, memory], top / read
+            check(near(ridge["value"], truth) and ridge["low"] < truth * 1.005 and ridge["high"] > truth * 0.995, f"{name}: {ridge}, {truth}")
     for point in device["points"]:
-        top = FMA if point["type"] == "fp32" else MMA
-        truth = min(top, point["intensity"] * READ)
+        top, slope = TOPS[point["type"]], point["intensity"] * LEVELS[point["memory"]]
+        truth = min(top, slope)
         check(near(point["rate_per_s"]["value"], truth), f"{point['type']} {point['intensity']}: {point['rate_per_s']}, {truth}")
         check(point["verdict"] == "reaches", f"{point}")
-        check((point["bound"] == "memory") == (point["intensity"] * READ < top), f"{point}")
-    fp32 = sorted(p["intensity"] for p in device["points"] if p["type"] == "fp32")
+        if not near(slope, top):  # of shared memory one of the points is at the ridge
+            check((point["bound"] == point["memory"]) == (slope < top), f"{point}")
+    fp32 = sorted(p["intensity"] for p in device["points"] if p["type"] == "fp32" and p["memory"] == "memory")
     check(fp32 == [2.0 ** k for k in range(-4, 9)], f"{fp32}")
-    check(len(device["points"]) == 23 and not device["missing"], f"{device['missing']}")
+    check(len(device["points"]) == POINTS and not device["missing"], f"{device['missing']}")
 
     screen = run("roofline", at("all.h5")).out
-    check("SIMULATED roofline of sim:" in screen and "23 of 23 points reach their roof" in screen, screen)
+    check("SIMULATED roofline of sim:" in screen and f"{POINTS} of {POINTS} points reach their roof" in screen, screen)
+    check("fma fp64 shared" in screen and "of L2" in screen, screen)
     report = run("report", at("all.h5"), "--all").out
     check("SIMULATED roofline of sim:" in report, "report --all has it")
-    check(len(json.loads(run("report", at("all.h5"), "--json").out)["rooflines"][0]["points"]) == 23, "and its JSON")
+    check(len(json.loads(run("report", at("all.h5"), "--json").out)["rooflines"][0]["points"]) == POINTS, "and its JSON")
     page = at("page.html")
     check(run("report", at("all.h5"), "--html", page).code == 0, "the page")
     with open(page, encoding="utf-8") as file:
@@ -115,7 +122,7 @@ with folder() as where:
     # Points without roofs say what is missing.
     run("probe", "roofline", "--device", "sim:h200", "--type", "fp32", "--output", at("alone.h5"), "--quiet")
     alone = rooflines(at("alone.h5"))[0]
-    check(len(alone["missing"]) == 2 and alone["points"][0]["verdict"] == "no-roof", f"{alone['missing']}")
+    check(len(alone["missing"]) == 4 and alone["points"][0]["verdict"] == "no-roof", f"{alone['missing']}")
     odd = run("probe", "roofline", "--device", "sim:h200", "--shape", "blocks=528,threads=256,ilp=4,access=16,bytes=1GiB,intensity=96")
     check("powers of two" in odd.out + odd.err, odd.err)
     axes = run("probe", "compute", "--device", "sim:h200", "--shape", "blocks=1,threads=32,intensity=64")
@@ -141,7 +148,7 @@ with folder() as where:
     # With characterize: the roofs of a quick run are enough.
     run("characterize", "--quick", "--with", "roofline", "--device", steady, "--output", at("node.h5"), "--quiet")
     quick = rooflines(at("node.h5"))[0]
-    check(len(quick["points"]) == 23 and not quick["missing"], f"{quick['missing']}")
+    check(len(quick["points"]) == POINTS and not quick["missing"], f"{quick['missing']}")
     check(all(p["verdict"] == "reaches" for p in quick["points"]), f"{[p for p in quick['points'] if p['verdict'] != 'reaches'][:2]}")
     refused = run("characterize", "--with", "energy,sound", "--device", "sim:h200", "--dry-run")
     check(refused.code == 2 and "neither energy nor roofline" in refused.err, refused.err)

@@ -81,8 +81,10 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     const auto first = find_probe(c.probe, c.device).shapes(c).front();
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       const std::uint32_t most = shape.blocks;
-      for (const auto& [blocks, threads, bytes] :
-           {std::tuple{1u, 32u, 96 * KiB}, {3u, 256u, 4 * MiB}, {4 * most + 1, 96u, MiB}}) {
+      const bool is_shared = c.space == Space::shared;  // whose set is a block's
+      for (const auto& [blocks, threads, bytes] : {std::tuple{1u, 32u, is_shared ? 4 * KiB : 96 * KiB},
+                                                   {3u, 256u, is_shared ? 20 * KiB : 4 * MiB},
+                                                   {4 * most + 1, 96u, is_shared ? 44 * KiB : MiB}}) {
         // More blocks than a device holds at once take turns alike at every intensity.
         if (blocks > most && shape.intensity > first.intensity) continue;
         if (blocks > 1 && shape.intensity > 4 * KiB) continue;

@@ -7,11 +7,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define NPGPU_EVERYWHERE __host__ __device__
-#else
-#define NPGPU_EVERYWHERE
-#endif
+#include "netpipe/engine/everywhere.hpp"
 
 namespace npgpu::partition {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/judge.hpp"
@@ -19,9 +20,11 @@ namespace {
 
 constexpr double near_roof = 0.97, same_speed = 0.99;
 // From so much of the other roof on, a point has both to wait for.
-constexpr double near_ridge = 0.5;
+constexpr double near_ridge = 0.45, least_of_loads = 0.01;
 
-const std::string memory_name = "memory";
+const std::string memory_name = "memory", l2_name = "L2", shared_name = "shared";
+
+bool names_memory(const std::string& roof) { return roof == memory_name || roof == l2_name || roof == shared_name; }
 
 // What the series is a roof of; empty where it is of none.
 std::string roof_name(const ProbeCase& c) {
@@ -29,14 +32,24 @@ std::string roof_name(const ProbeCase& c) {
     return c.operation == Operation::read && c.form == Form::streaming ? memory_name : "";
   if (asks(c, ProbeQuestion::computing_power)) return std::string(name(c.type));
   if (asks(c, ProbeQuestion::tensor_power)) return fmt::format("tensor {} {}", name(c.type), name(c.operation));
-  if (c.operation == Operation::read && c.space == Space::l2) return "L2";
-  if (c.operation == Operation::read && c.space == Space::shared) return "shared";
+  if (c.operation == Operation::read && c.space == Space::l2) return l2_name;
+  if (c.operation == Operation::read && c.space == Space::shared) return shared_name;
   return {};
 }
 
 std::string roof_of_point(const ProbeCase& c) {
   return c.operation == Operation::fma ? std::string(name(c.type))
                                        : fmt::format("tensor {} {}", name(c.type), name(c.operation));
+}
+
+const std::string& level_of_point(const ProbeCase& c) {
+  return c.space == Space::shared ? shared_name : c.space == Space::l2 ? l2_name : memory_name;
+}
+
+// Whether this set of L2 says more than the other: the larger one, of those up to half of L2; else the faster one.
+bool is_better_l2(const ProbeResult& r, const ProbeResult& than, const Layout& l) {
+  const auto in_half = [&](const ProbeResult& one) { return one.axes.bytes <= l.cache_bytes / 2 ? one.axes.bytes : 0; };
+  return std::pair(in_half(r), r.rate.value) > std::pair(in_half(than), than.rate.value);
 }
 
 // The fastest shape; of the memory's own one that no cache answers.
@@ -48,8 +61,12 @@ std::optional<Roof> roof_from(const ProbeSeries& series) {
   if (roof.name == memory_name) {
     best = model::corner_point(rates, model::Corner::all_all, model::Per::second, series.layout.units);
   } else {
-    for (const ProbeResult& r : rates)
-      if (r.rate.value > (best ? best->rate.value : 0)) best = &r;
+    for (const ProbeResult& r : rates) {
+      if (!(r.rate.value > 0)) continue;
+      const bool better =
+          !best || (roof.name == l2_name ? is_better_l2(r, *best, series.layout) : r.rate.value > best->rate.value);
+      if (better) best = &r;
+    }
   }
   if (!best) return std::nullopt;
   roof.rate = best->rate;
@@ -78,29 +95,40 @@ RoofVerdict verdict_of_share(const Estimate& share) {
   }
 }
 
+// Of 64 bytes that a thread works on it has four loads, and as many multiply-adds as the intensity says.
+double share_of_loads(const ProbeCase& c, double intensity) {
+  constexpr double loads = 4, bytes = 64, operations_of_fma = 2;
+  return c.operation == Operation::fma ? loads / (loads + intensity * bytes / operations_of_fma) : 0;
+}
+
 // Why a point is below its roof, as far as the trace shows it.
-void add_reasons(RooflinePoint& p, const Roof& arithmetic) {
+void add_reasons(RooflinePoint& p, const Roof& arithmetic, const Roof& memory) {
   if (p.verdict == RoofVerdict::reaches || p.verdict == RoofVerdict::no_roof) return;
-  const double clocks = p.clock_mhz / arithmetic.clock_mhz;
   const bool computes = p.bound == arithmetic.name;
-  if (computes && clocks < same_speed)
+  const Roof& bound = computes ? arithmetic : memory;
+  const double clocks = p.clock_mhz / bound.clock_mhz;
+  if ((computes || bound.name == shared_name) && clocks < same_speed)  // memory and L2 have clocks of their own
     p.doubts.push_back(fmt::format("it ran at {:.0f} MHz, {} at {:.0f}: at its own clock it reaches {:.1f} %",
-                                   p.clock_mhz, arithmetic.name, arithmetic.clock_mhz, 100 * p.share.value / clocks));
+                                   p.clock_mhz, bound.name, bound.clock_mhz, 100 * p.share.value / clocks));
   const double other = computes ? p.memory : p.computing;
   if (other > near_ridge)
     p.doubts.push_back(fmt::format("it is near the ridge: it also uses {:.0f} % of {}", 100 * other,
-                                   computes ? memory_name : arithmetic.name));
+                                   computes ? memory.name : arithmetic.name));
+  if (const double loads = share_of_loads(p.question, p.intensity); computes && loads > least_of_loads)
+    p.doubts.push_back(fmt::format("{:.0f} % of what its threads issue are loads", 100 * loads));
 }
 
 void add_points(const ProbeSeries& series, Roofline& into) {
   const std::string arithmetic = roof_of_point(series.question);
-  const Roof *const top = into.roof(arithmetic), *const slope = into.roof(memory_name);
+  const std::string& level = level_of_point(series.question);
+  const Roof *const top = into.roof(arithmetic), *const slope = into.roof(level);
   for (const ProbeResult& r : model::rates_of(series)) {
     RooflinePoint p{.question = series.question,
                     .intensity = intensity_of(r.axes),
                     .rate = r.rate,
                     .clock_mhz = r.clock_mhz,
                     .arithmetic = arithmetic,
+                    .level = level,
                     .doubts = r.doubts};
     p.rate.unit = "FLOP/s";
     if (top && slope) {
@@ -112,7 +140,7 @@ void add_points(const ProbeSeries& series, Roofline& into) {
       p.roof = computes ? top->rate.value : sloping.value;
       p.share = share_of(p.rate, computes ? top->rate : sloping);
       p.verdict = verdict_of_share(p.share);
-      add_reasons(p, *top);
+      add_reasons(p, *top, *slope);
     }
     into.points.push_back(std::move(p));
   }
@@ -122,10 +150,17 @@ void add_points(const ProbeSeries& series, Roofline& into) {
 void add_missing(Roofline& device) {
   if (!device.roof(memory_name))
     device.missing.push_back("the roof of the memory: npgpu probe bandwidth --operation read measures it");
-  std::vector<std::string> said;
+  std::vector<std::string> said{memory_name};
+  const auto lacks = [&](const std::string& roof) {
+    if (device.roof(roof) || std::ranges::find(said, roof) != said.end()) return false;
+    said.push_back(roof);
+    return true;
+  };
   for (const RooflinePoint& p : device.points) {
-    if (device.roof(p.arithmetic) || std::ranges::find(said, p.arithmetic) != said.end()) continue;
-    said.push_back(p.arithmetic);
+    if (lacks(p.level))
+      device.missing.push_back(
+          fmt::format("the roof of {}: npgpu probe onchip --space {} measures it", p.level, name(p.question.space)));
+    if (!lacks(p.arithmetic)) continue;
     device.missing.push_back(fmt::format("the roof of {}: npgpu probe {} --type {} measures it", p.arithmetic,
                                          p.question.operation == Operation::fma ? "compute" : "tensor",
                                          name(p.question.type)));
@@ -166,31 +201,23 @@ std::vector<Roofline> rooflines_of(const Trace& trace) {
     for (const ProbeSeries* series : of_device)
       if (asks(series->question, ProbeQuestion::roofline)) add_points(*series, device);
     if (device.roofs.empty() && device.points.empty()) continue;
-    if (const Roof* const memory = device.roof(memory_name))
+    for (const Roof& memory : device.roofs)
       for (const Roof& roof : device.roofs)
-        if (!roof.is_memory)
+        if (memory.is_memory && !roof.is_memory)
           device.ridges.push_back(
-              {roof.name, memory->name,
-               model::quotient({roof.rate}, {memory->rate}, roof.rate.unit == "OP/s" ? "OP/B" : "FLOP/B",
-                               "rate of " + roof.name + " over that of " + memory->name)});
+              {roof.name, memory.name,
+               model::quotient({roof.rate}, {memory.rate}, roof.rate.unit == "OP/s" ? "OP/B" : "FLOP/B",
+                               "rate of " + roof.name + " over that of " + memory.name)});
     add_missing(device);
     all.push_back(std::move(device));
   }
   return all;
 }
 
-namespace {
-
-bool counts_bytes(const KernelWork& work) {
-  return work.roof == memory_name || work.roof == "L2" || work.roof == "shared";
-}
-
-}  // namespace
-
 double UserKernel::operations() const {
   double sum = 0;
   for (const KernelWork& one : work)
-    if (!counts_bytes(one)) sum += one.amount;
+    if (!names_memory(one.roof)) sum += one.amount;
   return sum;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/drawings.hpp"
@@ -22,7 +23,7 @@ PlotPoint sloping(double intensity, const Roof& memory) {
           at(memory.rate.low),
           at(memory.rate.high),
           false,
-          fmt::format("{} at {} FLOP/B", rate_text(memory.rate.value), digits_text(intensity))};
+          fmt::format("{}: {} at {} FLOP/B", memory.name, rate_text(memory.rate.value), digits_text(intensity))};
 }
 
 }  // namespace
@@ -33,36 +34,38 @@ std::string roofline_chart(const Roofline& device, const std::string& prefix) {
   Plot plot;
   plot.id = prefix + "roofline";
   plot.title = "Roofline of " + device.device;
-  plot.description = "Operations a second over operations for each byte of memory, both axes logarithmic.";
+  plot.description = "Operations a second over operations for each byte that is read, both axes logarithmic.";
   plot.x = {"FLOP/B", Unit::plain, true};
   plot.y = {"TFLOP/s", Unit::plain, true};
-  std::vector<std::string> arithmetic;
+  std::vector<std::string> arithmetic, levels{memory->name};
   for (const RooflinePoint& p : device.points) {
-    auto known = std::ranges::find(plot.curves, p.arithmetic, &Curve::name);
-    if (known == plot.curves.end()) {
-      known = plot.curves.insert(plot.curves.end(), {p.arithmetic, {}});
-      arithmetic.push_back(p.arithmetic);
-    }
+    const std::string name = p.level == memory->name ? p.arithmetic : p.arithmetic + " " + p.level;
+    auto known = std::ranges::find(plot.curves, name, &Curve::name);
+    if (known == plot.curves.end()) known = plot.curves.insert(plot.curves.end(), {name, {}});
+    for (const auto& [list, one] : {std::pair{&arithmetic, p.arithmetic}, {&levels, p.level}})
+      if (std::ranges::find(*list, one) == list->end()) list->push_back(one);
     known->points.push_back(
         {p.intensity, p.rate.value / tera, p.rate.low / tera, p.rate.high / tera,
          p.verdict == RoofVerdict::below || p.verdict == RoofVerdict::undecided,
          fmt::format("{} FLOP/B, {}, {} % of {}", digits_text(p.intensity),
                      figure_text(p.rate.value, FigureUnit::flop_per_s), percent_text(100 * p.share.value), p.bound)});
   }
-  double farthest = 0;
+  double highest = 0;
   for (const std::string& name : arithmetic) {
     const Roof* const roof = device.roof(name);
     if (!roof) continue;
     plot.limits.push_back(
         {roof->rate.value / tera, fmt::format("{} {}", name, figure_text(roof->rate.value, FigureUnit::flop_per_s))});
-    farthest = std::max(farthest, roof->rate.value / memory->rate.value);
+    highest = std::max(highest, roof->rate.value);
     plot.description +=
         fmt::format(" {}: {}, ridge at {} FLOP/B.", name, figure_text(roof->rate.value, FigureUnit::flop_per_s),
                     digits_text(roof->rate.value / memory->rate.value, 3));
   }
   double nearest = INFINITY;
   for (const RooflinePoint& p : device.points) nearest = std::min(nearest, p.intensity);
-  if (farthest > nearest) plot.curves.push_back({"memory", {sloping(nearest, *memory), sloping(farthest, *memory)}});
+  for (const std::string& level : levels)
+    if (const Roof* const slope = device.roof(level); slope && highest / slope->rate.value > nearest)
+      plot.curves.push_back({level, {sloping(nearest, *slope), sloping(highest / slope->rate.value, *slope)}});
   return figure_of(plot);
 }
 

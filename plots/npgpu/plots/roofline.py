@@ -7,6 +7,7 @@ from npgpu import program
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY, plt
 
+MARKER_OF = dict(zip(("memory", "L2", "shared"), figure.MARKERS))
 COMMAND = "npgpu roofline TRACE --json"
 
 
@@ -44,25 +45,44 @@ def shown_roofs(device):
     return [r for r in device["roofs"] if r["kind"] == "arithmetic" and r["name"] in named]
 
 
+def level_of(point):
+    return point.get("memory", "memory")  # which older documents do not say
+
+
+def shown_memories(device):
+    """Of the points' bytes; the memory always, which kernels of the user's own are held against."""
+    named = {"memory"} | {level_of(p) for p in device["points"]}
+    return [r for r in device["roofs"] if r["kind"] == "memory" and r["name"] in named]
+
+
 def span(values):
     positive = [v for v in values if v and math.isfinite(v) and v > 0]
     return min(positive) / 1.6, max(positive) * 1.6
 
 
-def draw_roofs(axes, device, roofs, from_, to):
-    memory = next(r for r in device["roofs"] if r["name"] == "memory")
-    slope, top = memory["rate_per_s"], max((r["rate_per_s"]["value"] for r in roofs), default=None)
+def draw_slope(axes, memory, top, from_, to):
+    slope = memory["rate_per_s"]
     end = to if top is None else min(to, top / slope["value"])
     low, high = bounds(slope)
     axes.fill_between([from_, end], [from_ * low, end * low], [from_ * high, end * high], color=GREY, alpha=0.3, linewidth=0)
     axes.plot([from_, end], [from_ * slope["value"], end * slope["value"]], color="black")
     axes.annotate(f"{memory['name']} {figure.digits(slope['value'] / 1e12)} TB/s", (from_, from_ * slope["value"]), xytext=(6, 12),
                   textcoords="offset points", rotation=30, rotation_mode="anchor", fontsize=8)
+
+
+def draw_roofs(axes, device, roofs, from_, to):
+    top = max((r["rate_per_s"]["value"] for r in roofs), default=None)
+    memories = shown_memories(device)
+    for memory in memories:
+        draw_slope(axes, memory, top, from_, to)
+    slope, fastest = (next(r for r in memories if r["name"] == "memory")["rate_per_s"],
+                      max(r["rate_per_s"]["value"] for r in memories))
     for roof, color in zip(roofs, figure.COLORS):
         rate = roof["rate_per_s"]
         ridge = rate["value"] / slope["value"]
-        axes.fill_between([ridge, to], *[[b, b] for b in bounds(rate)], color=color, alpha=0.3, linewidth=0)
-        axes.plot([ridge, to], [rate["value"]] * 2, color=color)
+        nearest = rate["value"] / fastest
+        axes.fill_between([nearest, to], *[[b, b] for b in bounds(rate)], color=color, alpha=0.3, linewidth=0)
+        axes.plot([nearest, to], [rate["value"]] * 2, color=color)
         axes.plot([ridge, ridge], [axes.get_ylim()[0], rate["value"]], color=color, linewidth=0.7, linestyle=(0, (4, 2)))
         axes.annotate(f"{roof['name']} {figure.digits(rate['value'] / 1e12)} TFLOP/s, ridge {figure.digits(ridge)}",
                       (to, rate["value"]), xytext=(-4, 4), textcoords="offset points", ha="right", fontsize=8, color=color)
@@ -70,7 +90,7 @@ def draw_roofs(axes, device, roofs, from_, to):
 
 @figure.drawn
 def draw(trace, case=None, device=None):
-    """Operations a second over operations for each byte of memory."""
+    """Operations a second over operations for each byte, which comes from memory (circles), L2 (squares) or shared memory (diamonds)."""
     first = loader.first(trace)
     one = chosen_of(first, device)
     roofs = shown_roofs(one)
@@ -90,17 +110,18 @@ def draw(trace, case=None, device=None):
             rate, (low, high) = p["rate_per_s"]["value"], bounds(p["rate_per_s"])
             color = color_of.get(name, GREY)
             hollow = p["verdict"] in ("below", "undecided")
-            axes.errorbar(p["intensity"], rate, [[max(0, rate - low)], [max(0, high - rate)]], fmt=figure.MARKERS[0], color=color,
+            axes.errorbar(p["intensity"], rate, [[max(0, rate - low)], [max(0, high - rate)]], fmt=MARKER_OF[level_of(p)], color=color,
                           markersize=4.5, markerfacecolor="white" if hollow else color, capsize=2, linewidth=1)
-    for marker, kernel in zip(figure.MARKERS[1:] * len(kernels), kernels):
+    for marker, kernel in zip(figure.MARKERS[3:] * len(kernels), kernels):
         axes.plot(kernel["intensity"], kernel["operations_per_s"], marker, color="black", markersize=6)
         axes.annotate(kernel["name"], (kernel["intensity"], kernel["operations_per_s"]), xytext=(6, -3), textcoords="offset points",
                       fontsize=8)
     axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}"))
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
-    axes.set_xlabel("FLOP for each byte of memory")
+    axes.set_xlabel("FLOP for each byte that is read")
     axes.set_ylabel("TFLOP/s")
     figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline",
-                    "bands: 95 % intervals; hollow: below its roof by more than 3 %")
+                    "bands: 95 % intervals; hollow: below its roof by more than 3 %" + (
+                        "" if len(shown_memories(one)) < 2 else "\nbytes from memory: circles; from L2: squares; from shared memory: diamonds"))
     picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
     return picture
