@@ -255,7 +255,7 @@ def on_the_host(where):
                 env={"NPGPU_SHAPE": "blocks=1,threads=1"})
     check(mixed.code == 0 and len(shapes(os.path.join(where, "env.h5"))) == 1, f"options from the environment: {mixed.err}")
     two = os.path.join(where, "two.h5")
-    partly = run("probe", "compute", "--device", "sim:gts250,sim:h200", "--shape", "blocks=1,threads=1024", "--output", two)
+    partly = run("probe", "compute", "--device", "sim:gts250,sim:h200", "--type", "fp32", "--shape", "blocks=1,threads=1024", "--output", two)
     check(partly.code == 0 and "left out: compute sim:gts250 fma fp32: --shape: no block of 1024 threads" in partly.err, partly.err)
     check(len(shapes(two)) == 1, "the device that takes the shape is probed")
 

@@ -1,6 +1,7 @@
 """A roofline: the roofs of memory and arithmetic with their intervals, and measured kernels between them.
 
-Also of what 'npgpu roofline TRACE --json' wrote, with kernels of the user's own. A hollow point is below its roof."""
+Also of what 'npgpu roofline TRACE --json' wrote, with kernels of the user's own. Bands are 95 % intervals.
+A hollow point is below its roof."""
 import math
 
 from npgpu import program
@@ -121,7 +122,7 @@ def draw(trace, case=None, device=None):
     axes.set_xlabel("FLOP for each byte that is read")
     axes.set_ylabel("TFLOP/s")
     figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline",
-                    "bands: 95 % intervals; hollow: below its roof by more than 3 %" + (
-                        "" if len(shown_memories(one)) < 2 else "\nbytes from memory: circles; from L2: squares; from shared memory: diamonds"))
+                    "hollow: not within 3 % of its roof" + (
+                        "" if len(shown_memories(one)) < 2 else "; bytes of memory: circles, L2: squares, shared: diamonds"))
     picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
     return picture
