@@ -68,13 +68,19 @@ TEST_CASE("what follows freed memory is over at some time, and a pool that keeps
     const auto runner = backend.open({&step, 1});
     runner->prepare(step);
     devices::settle(device.id);  // what the one before freed is cleared
-    std::vector<CallSample> samples;
-    CHECK(runner->run(1, samples));
-    REQUIRE(samples.size() == 1);
-    CHECK(samples[0].host_us > 0);
-    CHECK(samples[0].done_us >= samples[0].host_us);
-    if (step.question.call == Call::pool_free) CHECK(std::isnan(samples[0].slowed));
-    else if (!std::isnan(samples[0].slowed)) CHECK(samples[0].slowed > 1);
+    const bool is_quiet = step.question.call == Call::pool_free;
+    int followed = 0;
+    for (int time = 0; time < (is_quiet ? 5 : 1); ++time) {
+      std::vector<CallSample> samples;
+      CHECK(runner->run(1, samples));
+      REQUIRE(samples.size() == 1);
+      CHECK(samples[0].host_us > 0);
+      CHECK(samples[0].done_us >= samples[0].host_us);
+      if (std::isnan(samples[0].slowed)) continue;
+      CHECK(samples[0].slowed > 1);
+      ++followed;
+    }
+    if (is_quiet) CHECK(followed <= 2);  // others of the host may slow some reads
   }
 }
 
