@@ -236,7 +236,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
       state_.round + 1 >= settings_.repetition<K>().rounds && measured->visit.stop == Stop::not_converged;
   observer_.point({title(step.question), K::name, at.index, at.rows++,
                    fmt::format("{} {}{}", text_of(step.axes), point_text<K>(alone(at.header, *measured)),
-                               is_unfinished ? " (not converged)" : ""),
+                               is_unfinished ? " (its interval is wider than asked for)" : ""),
                    share});
   if (!measured->mismatch.empty())
     fail(at, {fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch), Failure::wrong});

@@ -21,7 +21,6 @@ namespace npgpu::cli {
 std::string rest_of(const Tally& tally) {
   std::string text;
   if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
-  if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
   if (tally.disturbed)
     text += fmt::format(", {} disturbed ({})", tally.disturbed, disturbance_text(tally.causes, tally.disturbers));
   return text;

@@ -18,7 +18,7 @@ int exit_code_of(const CampaignResult&);
 // For --dry-run. Returns the exit code.
 int print_plan(const Plan&, const MeasureOptions&);
 
-// ", 3 kept from before, 2 not converged"
+// ", 3 kept from before, 2 disturbed (others used the host's processors)"
 std::string rest_of(const Tally&);
 
 // What npgpu report prints of a trace.
