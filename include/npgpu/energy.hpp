@@ -152,8 +152,6 @@ class EnergyMeter {
   virtual ~EnergyMeter() = default;
   virtual std::string name() const = 0;
   virtual bool counts_energy() const = 0;
-  // Why it cannot answer this: the spec of a simulated device does not state the energy.
-  virtual std::optional<std::string> refuses(const EnergyCase&) const { return std::nullopt; }
   // From now on the device does this.
   virtual void start(const EnergyCase&) = 0;
   // What it saw from this moment on. REQUIRES: start() came before.

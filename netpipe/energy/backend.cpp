@@ -185,9 +185,7 @@ class EnergyBackend : public Backend<Energies> {
     if (const auto flaw = flaw_of(step.axes)) return "a window " + *flaw;
     if (is_idle(step.question.work) != (step.axes.duty_percent == 0)) return "a window without work is an idle one";
     std::string why;
-    const auto meter = devices::energy_meter(step.question.device, why);
-    if (!meter) return why;
-    if (const auto refused = meter->refuses(step.question)) return refused;
+    if (!devices::energy_meter(step.question.device, why)) return why;
     return energy::refuses(step.question);
   }
   EnergyContext context(const EnergyCase& c) const override {

@@ -8,6 +8,7 @@
 
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
+#include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
 
@@ -26,10 +27,6 @@ class SimulatedMeter final : public EnergyMeter {
   explicit SimulatedMeter(const Spec& spec) : spec_(spec) {}
   std::string name() const override { return "the energy counter of the spec"; }
   bool counts_energy() const override { return true; }
-  std::optional<std::string> refuses(const EnergyCase& c) const override {
-    if (is_idle(c.work) || !std::isnan(number_fact(spec_.hardware, energy_key(c)))) return std::nullopt;
-    return "the spec of " + c.device + " does not state " + energy_key(c);
-  }
   void start(const EnergyCase& question) override {
     question_ = question;
     steps_.clear();
@@ -53,7 +50,9 @@ class SimulatedMeter final : public EnergyMeter {
     pass(duration, question_.work == EnergyWork::no_context ? asleep_w() : idle_w());
   }
   void worked(double work, Seconds took) override {
-    const double pj = number_fact(spec_.hardware, energy_key(question_));
+    const std::string key = energy_key(question_);
+    const double pj = number_fact(spec_.hardware, key);
+    if (std::isnan(pj)) throw Error(ErrorKind::usage, "the spec of " + question_.device + " does not state " + key);
     if (took > Seconds{0}) pass(took, idle_w() + work * pj * 1e-12 * share_of(question_.operands) / took.count());
   }
 
