@@ -61,15 +61,6 @@ std::vector<PieceShape> shapes_of(const Options& options) {
   return all;
 }
 
-// Where copies between two devices go: --to, else all others of the node.
-std::vector<std::string> other_devices(const Options& options, const std::string& source) {
-  if (const auto named = options.maybe("to")) return split_words("to", *named);
-  std::vector<std::string> all = devices::node(source);
-  std::erase(all, source);
-  if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);
-  return all;
-}
-
 std::vector<PieceCase> cases_on(const Options& options, const std::string& device) {
   std::vector<Direction> directions{Direction::h2d, Direction::d2h};
   if (const auto words = options.maybe("direction")) directions = parse_names<Direction>("direction", *words);
@@ -82,7 +73,7 @@ std::vector<PieceCase> cases_on(const Options& options, const std::string& devic
           all.push_back(c);
           continue;
         }
-        for (const std::string& target : other_devices(options, device)) {
+        for (const std::string& target : targets_of(options, device)) {
           all.push_back(c);
           all.back().target = target;
         }

@@ -79,6 +79,14 @@ std::vector<std::string> gpu_ids(const Options& options, const std::string& what
   return split_words("device", given.value_or(devices::default_device()));
 }
 
+std::vector<std::string> targets_of(const Options& options, const std::string& source) {
+  if (const auto named = options.maybe("to")) return split_words("to", *named);
+  std::vector<std::string> all = devices::node(source);
+  std::erase(all, source);
+  if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);
+  return all;
+}
+
 const Module& module_named(const std::string& name) {
   if (const Module* module = find_module(name)) return *module;
   for (const MissingModule& missing : missing_modules())

@@ -16,6 +16,8 @@ void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
 
 // The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
 std::vector<std::string> gpu_ids(const Options&, const std::string& what);
+// Where copies between two devices go: --to, else all others of the node. Throws Error(nothing) where there is none.
+std::vector<std::string> targets_of(const Options&, const std::string& source);
 // Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
 const Module& module_named(const std::string& name);
 

@@ -38,15 +38,6 @@ Timing standard_timing(const TransferCase& c) {
   return only_enqueues(c) && c.direction != Direction::h2h ? Timing::gated : Timing::host;
 }
 
-// Where copies between two devices go: --to, else all others of the node.
-std::vector<std::string> targets_of(const Options& options, const std::string& source) {
-  if (const auto named = options.maybe("to")) return split_words("to", *named);
-  std::vector<std::string> all = devices::node(source);
-  std::erase(all, source);
-  if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);
-  return all;
-}
-
 void refuse_targets_without_peers(const Options& options) {
   const auto directions = names_or(options, "direction", Direction::h2d);
   if (options.has("to") && std::ranges::find(directions, Direction::peer) == directions.end())

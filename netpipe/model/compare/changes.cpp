@@ -74,6 +74,11 @@ double value_in(Scale scale, const Reading& reading) {
   return scale == Scale::time ? reading.log_us : reading.log_us + reading.log_mhz;
 }
 
+std::size_t band_of(const CurvePoint& point) { return DriftByTime::band(std::exp(reference_of(point, Scale::time))); }
+
+namespace {
+
+// Medians over the rounds of each run where there are enough runs; else all rounds.
 std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rounds_of_run) {
   std::vector<double> numbers;
   if (rounds_of_run.size() >= enough_runs)
@@ -83,25 +88,32 @@ std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rou
   return numbers;
 }
 
-std::size_t band_of(const CurvePoint& point) { return DriftByTime::band(std::exp(reference_of(point, Scale::time))); }
+}  // namespace
 
-std::array<std::vector<double>, 2> numbers_of(const CaseCurve& curve, const Indices& points, Scale scale) {
+std::array<std::vector<double>, 2> numbers_of(std::span<const CurveAt> points, Scale scale,
+                                              double (*of_round)(std::span<const double>)) {
   using Visit = std::pair<std::size_t, std::uint32_t>;  // run and round
   std::array<std::map<Visit, std::vector<double>>, 2> visits;
-  for (const std::size_t i : points) {
-    const double reference = reference_of(curve.points[i], scale);
+  for (const auto& [curve, i] : points) {
+    const double reference = reference_of(curve->points[i], scale);
     for (std::size_t side = 0; side < 2; ++side)
-      for (const Reading& reading : curve.points[i].side[side].all)
+      for (const Reading& reading : curve->points[i].side[side].all)
         visits[side][{reading.run, reading.round}].push_back(value_in(scale, reading) - reference);
   }
   std::array<std::vector<double>, 2> numbers;
   for (std::size_t side = 0; side < 2; ++side) {
     std::map<std::size_t, std::vector<double>> rounds_of_run;
     for (const auto& [visit, values] : visits[side])
-      if (2 * values.size() >= points.size()) rounds_of_run[visit.first].push_back(mean_of(values));
+      if (2 * values.size() >= points.size()) rounds_of_run[visit.first].push_back(of_round(values));
     numbers[side] = by_run(rounds_of_run);
   }
   return numbers;
+}
+
+std::array<std::vector<double>, 2> numbers_of(const CaseCurve& curve, const Indices& points, Scale scale) {
+  std::vector<CurveAt> of;
+  for (const std::size_t i : points) of.emplace_back(&curve, i);
+  return numbers_of(of, scale, mean_of);
 }
 
 namespace {

@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstddef>
-#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "netpipe/model/compare/curves.hpp"
@@ -12,6 +12,8 @@
 namespace npgpu::model {
 
 using Indices = std::vector<std::size_t>;  // of points of a curve
+
+using CurveAt = std::pair<const CaseCurve*, std::size_t>;
 
 enum class Scale { time, cycles };
 
@@ -23,12 +25,13 @@ bool is_common(const CurvePoint&);
 // The median of all its readings of both sides; NaN where there is none.
 double reference_of(const CurvePoint&, Scale);
 double value_in(Scale, const Reading&);
-// Medians over the rounds of each run where there are enough runs; else all rounds.
-std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rounds_of_run);
 // The band of a point's time, as DriftByTime has it.
 std::size_t band_of(const CurvePoint&);
-// Of each side: means of the logarithms over these points, less their references; of each run on a side with enough of
-// them, else of each round that visited half of the points.
+// Of each side: what `of_round` makes of the logarithms over these points, less their references; of each run on a side
+// with enough of them, else of each round that visited half of the points.
+std::array<std::vector<double>, 2> numbers_of(std::span<const CurveAt>, Scale,
+                                              double (*of_round)(std::span<const double>));
+// The same of points of one curve, with means.
 std::array<std::vector<double>, 2> numbers_of(const CaseCurve&, const Indices&, Scale);
 
 // What a change is held against.

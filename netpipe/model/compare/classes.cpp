@@ -22,35 +22,12 @@ constexpr double own_part = 0.5;
 constexpr std::size_t enough_parts = 5;
 constexpr double usual_freedom = 4;
 
-// Points of one class and band, from any curve.
-using CurveAt = std::pair<const CaseCurve*, std::size_t>;
-
 // Variance of the difference of two sides' runs: each side is so many runs, or shows by itself how they differ.
 double variance_of_runs(double share, const std::array<std::size_t, 2>& runs) {
   double variance = 0;
   for (const std::size_t count : runs)
     if (count < enough_runs) variance += share * share / static_cast<double>(count);
   return variance;
-}
-
-// Medians over the points of a round or run.
-std::array<std::vector<double>, 2> shared_numbers(const std::vector<CurveAt>& points, Scale scale) {
-  using Visit = std::pair<std::size_t, std::uint32_t>;
-  std::array<std::map<Visit, std::vector<double>>, 2> visits;
-  for (const auto& [curve, i] : points) {
-    const double reference = reference_of(curve->points[i], scale);
-    for (std::size_t side = 0; side < 2; ++side)
-      for (const Reading& reading : curve->points[i].side[side].all)
-        visits[side][{reading.run, reading.round}].push_back(value_in(scale, reading) - reference);
-  }
-  std::array<std::vector<double>, 2> numbers;
-  for (std::size_t side = 0; side < 2; ++side) {
-    std::map<std::size_t, std::vector<double>> rounds_of_run;
-    for (const auto& [visit, values] : visits[side])
-      if (2 * values.size() >= points.size()) rounds_of_run[visit.first].push_back(median(values));
-    numbers[side] = by_run(rounds_of_run);
-  }
-  return numbers;
 }
 
 }  // namespace
@@ -77,10 +54,10 @@ SharedChanges::SharedChanges(const std::vector<CaseCurve>& curves, const Toleran
       const double share = first.simulated ? 0 : run_to_run(of.time_class).share[change.band];
       std::vector<double> references;
       for (const auto& [curve, i] : points) references.push_back(reference_of(curve->points[i], Scale::time));
-      const auto numbers = shared_numbers(points, Scale::time);
+      const auto numbers = numbers_of(points, Scale::time, median);
       double cycles = not_measured;
       if (of.time_class == TimeClass::kernels) {
-        const auto in_cycles = shared_numbers(points, Scale::cycles);
+        const auto in_cycles = numbers_of(points, Scale::cycles, median);
         cycles = std::expm1(median_difference(in_cycles[0], in_cycles[1]).value);
       }
       tested.push_back(set_change(
