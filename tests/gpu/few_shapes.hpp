@@ -37,10 +37,10 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
             {.blocks = ilp == 1 ? 1 : l.units * ilp + 1, .threads = ilp == 8 ? 1024 : 96 * ilp - 64, .ilp = ilp});
     return all;
   }
-  if (c.probe == "product") {  // every tile, of matrices of 512 rows
+  if (c.probe == "product") {  // every tile, of matrices of 128 rows
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      shape.blocks = 512 * 512 / shape.threads;
-      shape.bytes = 512 * 512 * 4;
+      shape.blocks = 128 * 128 / shape.threads;
+      shape.bytes = 128 * 128 * 4;
       all.push_back(shape);
     }
     return all;
@@ -78,16 +78,11 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     return all;
   }
   if (c.probe == "roofline") {  // every intensity by one warp, and as many by some blocks as a checker ends in a minute
-    const auto first = find_probe(c.probe, c.device).shapes(c).front();
+    const bool is_shared = c.space == Space::shared;  // whose set is a block's
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      const std::uint32_t most = shape.blocks;
-      const bool is_shared = c.space == Space::shared;  // whose set is a block's
       for (const auto& [blocks, threads, bytes] : {std::tuple{1u, 32u, is_shared ? 4 * KiB : 96 * KiB},
-                                                   {3u, 256u, is_shared ? 20 * KiB : 4 * MiB},
-                                                   {4 * most + 1, 96u, is_shared ? 44 * KiB : MiB}}) {
-        // More blocks than a device holds at once take turns alike at every intensity.
-        if (blocks > most && shape.intensity > first.intensity) continue;
-        if (blocks > 1 && shape.intensity > 4 * KiB) continue;
+                                                   {3u, is_shared ? 64u : 256u, is_shared ? 20 * KiB : 4 * MiB}}) {
+        if (blocks > 1 && shape.intensity > (is_shared ? KiB : 4 * KiB)) continue;
         std::tie(shape.blocks, shape.threads, shape.bytes) = std::tuple(blocks, threads, bytes);
         all.push_back(shape);
       }

@@ -79,15 +79,24 @@ if command -v compute-sanitizer > /dev/null; then
     for probe in $probes; do
       echo "probe_$probe --source-file='*/probes_test*' --subcase='$probe,$probe *' --test-case='every case*results*,nothing passes*'"
     done
-    echo "probes --source-file='*/probes_test*' --test-case='blocks record*,what cannot be*,one runner*,limits*,a product*'"
+    echo "probes --source-file='*/probes_test*' --test-case='blocks record*,more blocks*,what cannot be*,one runner*,limits*,a product*'"
   } | checked memcheck
-  # The checker needs seconds for each kernel that it has not met, and a roofline has 12 of each type.
-  for probe in ${probes/roofline/}; do
-    echo "probe_$probe --source-file='*/probes_test*' --subcase='$probe,$probe *' --test-case='every case*results*'"
+  # The checker needs seconds for each kernel that it has not met: a roofline has 12 of each type and memory, and each type
+  # of gemm has its own. Those by panels from the host's memory are the same kernels, and are left out.
+  for probe in $probes; do
+    case $probe in
+      roofline) cases="fp32 fp64 fp16 fp32+l2 fp64+l2 fp16+l2 fp32+shared fp64+shared fp16+shared" ;;
+      gemm) cases="fp64 fp32 tf32 fp16 bf16 fp8 int8" ;;
+      *) cases="" ;;
+    esac
+    for which in ${cases:-+}; do
+      case $which in
+        +) echo "probe_$probe --source-file='*/probes_test*' --subcase='$probe,$probe *' --test-case='every case*results*'" ;;
+        *) echo "probe_${probe}_${which/+/_} --source-file='*/probes_test*' --subcase='$probe,$probe*${which/+/ }'" \
+             "--test-case='every case*results*'" ;;
+      esac
+    done
   done > "$logs/racecheck.list"
-  for type in fp32 fp64 fp16; do
-    echo "probe_roofline_$type --source-file='*/probes_test*' --subcase='roofline,roofline*$type*' --test-case='every case*results*'"
-  done >> "$logs/racecheck.list"
   checked racecheck < "$logs/racecheck.list"
   # NCCL asks for what it then does without, kernels for other GPUs (cudaErrorNoKernelImageForDevice) and sight that is
   # there already (cudaErrorPeerAccessAlreadyEnabled): 104 errors of calls on two GPUs, all from its own threads.
