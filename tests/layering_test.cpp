@@ -71,7 +71,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"devices/simulated", {"engine", "files", "devices/host"}},
       {"devices/cuda", {"engine", "process", "devices", "devices/host"}},
       {"devices/opencl", {"engine", "devices", "devices/host"}},
-      {"ranks", {"engine", "devices/host"}},
+      {"ranks", {"engine", "process", "devices/host"}},
       {"modules", {"engine", "ranks", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"simulate", {"engine"}},
       {"jobs", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},

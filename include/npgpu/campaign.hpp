@@ -90,8 +90,9 @@ struct RankSession {
   std::function<std::uint64_t()> heard{};      // how many messages of others have come so far
   Seconds patience{60};                        // without a message, or a trial: another rank hangs
   std::string output{};                        // the name that each rank's trace has its own from
-  // Ends the process from another thread while a trial does not end; `save` saves the trace. Does not return.
-  std::function<void(bool stopped, const std::function<void()>& save)> leave{};
+  // Ends the process from another thread while a trial does not end; `save` saves the trace, which then says why. Does
+  // not return.
+  std::function<void(bool stopped, const std::function<void(const std::string& why)>& save)> leave{};
 };
 
 // Processes that measure one GPU each, all at once.

@@ -54,10 +54,8 @@ ranks::HangWatchdog Visitor::make_watchdog() {
   // Where one rank measures for all it finds out by itself who is gone, but in calls of a library that do not return.
   if (!session.everyone) how.once_stopped = Seconds{0.75};
   return {how, [this](bool stopped) {
-            settings_.ranks.leave(stopped, [this] {
-              if (!settings_.ranks.everyone)
-                state_.writer.note("ranks_lost", {{"why", std::string("an operation with the other ranks does not end: "
-                                                                      "one of them is gone, or hangs")}});
+            settings_.ranks.leave(stopped, [this](const std::string& why) {
+              state_.writer.note("ranks_lost", {{"why", why}});
               state_.writer.checkpoint();
             });
           }};

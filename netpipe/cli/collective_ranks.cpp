@@ -123,15 +123,8 @@ int lead(const Options& given, MeasureOptions options, const DeviceInfo& own, co
   };
   constexpr Seconds longer{10};
   options.ranks.patience = 2 * parse_duration("rank-timeout", given.text("rank-timeout")) + longer;
-  options.ranks.leave = [&](bool stopped, const std::function<void()>& save) {
-    std::string saved = "trace saved: " + options.output;
-    try {
-      save();
-    } catch (const Error& e) {
-      saved = e.what();
-    }
-    complain("an operation with the other ranks does not end: one of them is gone, or hangs; " + saved);
-    _exit(stopped ? exit_code::stopped : exit_code::failed);
+  options.ranks.leave = [&](bool stopped, const auto& save) {
+    save_and_leave(stopped, "an operation with the other ranks", all, options.output, save);
   };
   const CampaignResult campaign = run_campaign(plan, options);
   const int code = end_collectives(campaign, options);

@@ -156,21 +156,20 @@ std::optional<int> attempt(ranks::RankSet& all, const std::function<void()>& wor
   return std::nullopt;
 }
 
-namespace {
-
-// Another thread calls it while a trial does not end.
-[[noreturn]] void save_and_leave(bool stopped, const std::string& output, const std::function<void()>& save) {
+void save_and_leave(bool stopped, const std::string& what, const ranks::RankSet& all, const std::string& output,
+                    const std::function<void(const std::string& why)>& save) {
+  const std::string why = what + " does not end: " + all.lost();
   std::string saved = "trace saved: " + output;
   try {
-    save();
+    save(why);
   } catch (const Error& e) {
     saved = e.what();
   }
-  complain((stopped ? "stopped by a signal within a trial: another rank is gone; "
-                    : "a trial does not end: another rank did not answer for --rank-timeout; ") +
-           saved);
+  complain((stopped ? "stopped by a signal: " : "") + why + "; " + saved);
   _exit(stopped ? exit_code::stopped : exit_code::failed);
 }
+
+namespace {
 
 int measure_as_rank(const Options& given, ranks::RankSet& all) {
   MeasureOptions options;
@@ -191,14 +190,15 @@ int measure_as_rank(const Options& given, ranks::RankSet& all) {
           throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
       }))
     return *code;
-  options.ranks = {&all.everyone(),
-                   [&] { return all.facts(); },
-                   [&] { return all.chunks(); },
-                   [&](const Facts& facts) { all.recall_chunks(facts); },
-                   [&] { return all.heard(); },
-                   parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
-                   output,
-                   [&](bool stopped, const auto& save) { save_and_leave(stopped, options.output, save); }};
+  options.ranks = {
+      &all.everyone(),
+      [&] { return all.facts(); },
+      [&] { return all.chunks(); },
+      [&](const Facts& facts) { all.recall_chunks(facts); },
+      [&] { return all.heard(); },
+      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
+      output,
+      [&](bool stopped, const auto& save) { save_and_leave(stopped, "a trial", all, options.output, save); }};
   if (all.rank() != 0) {
     options.quiet = true;
     options.json = false;

@@ -28,5 +28,8 @@ int in_all_ranks(const Options&, const RankWork&);
 // Where the work throws Error on one rank it ends on all: the exit code. That rank, or of equal ones the first, says
 // why.
 std::optional<int> attempt(ranks::RankSet&, const std::function<void()>& work);
+// Where `what` does not end, by another thread, which saves the trace: it says who is gone, and the process ends.
+[[noreturn]] void save_and_leave(bool stopped, const std::string& what, const ranks::RankSet&,
+                                 const std::string& output, const std::function<void(const std::string& why)>& save);
 
 }  // namespace npgpu::cli

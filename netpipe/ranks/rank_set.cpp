@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "netpipe/devices/host/watch.hpp"
+#include "netpipe/process/others.hpp"
 #include "netpipe/ranks/tournament.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/messages.hpp"
@@ -63,6 +64,7 @@ RankSet::RankSet(std::string_view module, Patience patience)
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
   const std::string here = host_name();
   hosts_.assign(names_.size(), here);
+  processes_.resize(names_.size());
   if (size() < 2) return;
   const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));
   for (std::size_t i = 0; i < said.size(); ++i) {
@@ -71,13 +73,25 @@ RankSet::RankSet(std::string_view module, Patience patience)
     names_[i] += " on " + host;
     hosts_[i] = host;
     if (host != here || static_cast<int>(i) == rank()) continue;
-    host::count_as_own(std::atol(said[i].c_str()));
+    const long pid = std::atol(said[i].c_str());
+    processes_[i] = {pid, process::start_of(pid)};
+    host::count_as_own(pid);
     local_rank_ += static_cast<int>(i) < rank();
   }
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
   if (module == "mpi") return;
   world_ = &connected_world(*world_, *everyone_, module);
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
+}
+
+std::string RankSet::lost() const {
+  std::string all;
+  for (std::size_t i = 0; i < processes_.size(); ++i)
+    if (const std::string fate = process::fate_of(processes_[i].pid, processes_[i].start); !fate.empty())
+      all += fmt::format("{}{} {}", all.empty() ? "" : ", ", names_[i], fate);
+  if (!all.empty()) return all;
+  return size() == 2 ? names_[static_cast<std::size_t>(1 - rank())] + " is gone, or hangs"
+                     : "one of them is gone, or hangs";
 }
 
 Group& RankSet::with(int partner) {

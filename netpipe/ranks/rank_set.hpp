@@ -30,6 +30,9 @@ class RankSet {
   const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
   const std::string& host(int rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
   Group& everyone() { return *everyone_; }
+  // Who is gone or stopped of those on this host, as the kernel knows it: "rank 1 on node7 is gone". Of others nothing
+  // is known without their answer. Any thread may ask.
+  std::string lost() const;
   Group& with(int partner);
   // For the trace: this rank, its partners, the library, and what their clocks show, now.
   Facts facts();
@@ -42,6 +45,11 @@ class RankSet {
   std::atomic<std::uint64_t> heard_{0};
   Patience patience_;
   std::vector<std::string> names_, hosts_;
+  struct Process {
+    long pid = 0;
+    std::string start{};  // empty: on another host, or not to be seen
+  };
+  std::vector<Process> processes_;  // of each rank
   int local_rank_ = 0;
   std::unique_ptr<Group> everyone_;
   std::map<int, std::unique_ptr<Group>> pairs_;

@@ -12,11 +12,11 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "netpipe/process/others.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::trace {
@@ -103,35 +103,13 @@ std::string this_host() {
   return text.data();
 }
 
-// The content of a small file that the kernel makes; empty if there is none.
-std::string read_proc_file(const std::string& path) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> text{};
-  const ssize_t length = fd.open() ? ::read(fd.get(), text.data(), text.size()) : -1;
-  return {text.data(), length < 0 ? 0 : static_cast<std::size_t>(length)};
-}
-
-// When a process began, as no other process of any boot of this machine did: "<boot id>:<ticks since boot>". Empty if
-// there is no such process, or it cannot be asked.
-std::string start_of(long pid) {
-  const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
-  const std::size_t name_ends = stat.rfind(')');
-  std::string boot = read_proc_file("/proc/sys/kernel/random/boot_id");
-  if (name_ends == std::string::npos || boot.empty()) return {};
-  std::istringstream fields(stat.substr(name_ends + 1));
-  std::string field;
-  for (int number = 3; number <= 22; ++number) fields >> field;
-  boot.erase(boot.find_last_not_of('\n') + 1);
-  return boot + ":" + field;
-}
-
 // What a lock says: "npgpu process 4711 on node17 started 5e0c...:81234"
 struct Holder {
   long pid = 0;
   std::string host;
   std::string start;
 
-  static Holder self() { return {::getpid(), this_host(), start_of(::getpid())}; }
+  static Holder self() { return {::getpid(), this_host(), process::start_of(::getpid())}; }
   static std::optional<Holder> named_in(int fd) {
     std::array<char, 1024> text{};
     if (::pread(fd, text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
@@ -149,7 +127,7 @@ struct Holder {
   bool certainly_gone() const {
     if (!is_here()) return false;
     if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
-    const std::string now = start_of(pid);  // another process may have got its number
+    const std::string now = process::start_of(pid);  // another process may have got its number
     return start != "unknown" && !now.empty() && now != start;
   }
 };

@@ -53,7 +53,7 @@ int MPI_Abort(MPI_Comm all, int code) {
 }
 """
 NAMED = r"(npgpu: )?rank 1( on \S+)? did not answer for 3 s"
-TRIAL = r"npgpu: a trial does not end: another rank did not answer for --rank-timeout; trace saved: stopped-rank0.h5"
+TRIAL = r"npgpu: a trial does not end: rank 1 on \S+ is (stopped|gone, or hangs); trace saved: stopped-rank0.h5"
 check = Checks()
 
 with folder() as where:

@@ -189,6 +189,6 @@ with folder() as where:
     process, pids = begun(where, "--rank-timeout", "3s")
     os.kill(pids[1], signal.SIGSTOP)
     code, out, err = ended(process)
-    check(code == 1 and re.search(r"rank 1 on \S+ did not answer for 3 s|another rank did not answer", err), f"a rank hangs: {code}: {err[-500:]}")
+    check(code == 1 and re.search(r"rank 1 on \S+ (did not answer for 3 s|is stopped)", err), f"a rank hangs: {code}: {err[-500:]}")
 
 check.finish()
