@@ -60,6 +60,9 @@ bool is_device(const std::string& group) {
 // "complete; transfers: 19 series, 1045 points; probes: 16 series, 640 points"
 std::string state_text(const Trace& trace, std::size_t series_in_trace) {
   std::string text = trace.root.complete ? "complete" : "INCOMPLETE: the run did not reach its end";
+  if (const std::string why = fact(facts_of(trace.provenance, "ranks_lost"), "why");
+      !trace.root.complete && !why.empty())
+    text += fmt::format(" ({})", why);
   std::string kinds;
   std::size_t shown = 0;
   for_each_kind([&]<class K>() {

@@ -79,7 +79,10 @@ with folder() as where:
                 complete, series, _ = trace(where, "stopped-rank0.h5")
                 rows = sum(one["rows"] for one in series.values())
                 check(complete == finished and (rows > 0) == (finished > 0), f"{what}: {complete}, {rows} rows")
-                check(run("report", path).code == 0, f"{what}: it is read")
+                seen = run("report", path, "--all")
+                check(seen.code == 0, f"{what}: it is read")
+                check(words != TRIAL or re.search(r"a trial does not end: rank 1 on \S+ is (stopped|gone, or hangs)", " ".join(seen.out.split())),
+                      f"{what}: the report names the rank: {seen.out[:600]}")
             for rank in (0, 1):  # the other one may have saved its own, once mpirun had woken it
                 if os.path.exists(each := os.path.join(where, f"stopped-rank{rank}.h5")):
                     os.remove(each)
