@@ -51,12 +51,14 @@ else
   echo "example: left out: it was not built (NPGPU_EXAMPLES)"
 fi
 
-# The checkers take minutes: each file of tests, and each probe, is a process of its own, eight at a time.
+# The checkers take minutes: each file of tests, and each probe, is a process of its own, as many at a time as there are
+# cores, up to 16.
+cores=$(nproc)
 checked() {  # tool, then what is run: for each line of stdin its name and the tests' options
   local tool=$1 begin=$SECONDS name options
   while read -r name options; do
     echo "$name compute-sanitizer --tool $tool --error-exitcode 1 $tests $options"
-  done | xargs -P 8 -d '\n' -n 1 bash -c 'name=${1%% *} && eval "${1#* }" > "$0/$name.log" 2>&1 || echo "$name"' "$logs/$tool" \
+  done | xargs -P $((cores < 16 ? cores : 16)) -d '\n' -n 1 bash -c 'name=${1%% *} && eval "${1#* }" > "$0/$name.log" 2>&1 || echo "$name"' "$logs/$tool" \
     > "$logs/$tool.failed"
   if [ ! -s "$logs/$tool.failed" ]; then
     echo "$tool: passed in $((SECONDS - begin)) s, $(cat "$logs/$tool"/*.log | grep -c 'SUMMARY: 0') of" \
@@ -70,7 +72,8 @@ checked() {  # tool, then what is run: for each line of stdin its name and the t
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
   meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*,stages: each takes*'"
-  probes="access atomics bandwidth compute divergence latency occupancy onchip product reduction roofline staging tensor gemm cluster tma wgmma instructions pages code banks slices migration"
+  # Those that take longest begin first.
+  probes="roofline bandwidth banks wgmma gemm cluster tma onchip product reduction tensor access staging migration compute divergence instructions atomics slices occupancy latency pages code"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
     for file in beside calls copies duplex gate inventory jobs partition payload peers spoiled; do
