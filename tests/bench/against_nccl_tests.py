@@ -2,11 +2,12 @@
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
     against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES]
-                          [--collective all-reduce,...] [--each] [--graph]
+                          [--collective all-reduce,...] [--each | --each-by-mpi] [--graph]
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, buffers of ncclMemAlloc, host time of many
-operations in a row. With --each npgpu has a process for each GPU, and nccl-tests, built without MPI, a thread. With --graph
-both launch CUDA graphs of 16 operations, so that times of small sizes do not depend on the host's launches.
+operations in a row. With --each npgpu has a process for each GPU, and nccl-tests a thread; with --each-by-mpi nccl-tests,
+which has to be built with MPI=1, has a process for each too, started by mpirun. With --graph both
+launch CUDA graphs of 16 operations, so that times of small sizes do not depend on the host's launches.
 nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
 a size takes some 20 ms. It checks its results once for each size (-c 1); without that it fills no buffer. It takes another
 part of its largest buffer for each iteration, so that the L2 cache has none of it; npgpu stays in one place. So sizes about
@@ -54,7 +55,7 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph):
     return times
 
 
-def of_nccl_tests(folder, operation, sizes, gpus, each, graph):
+def of_nccl_tests(folder, operation, sizes, gpus, each, graph, by_mpi):
     """us by size: out of place."""
     times = {}
     middle = [[size] for size in sizes if CACHED <= size < BEYOND_CACHE]
@@ -63,7 +64,9 @@ def of_nccl_tests(folder, operation, sizes, gpus, each, graph):
             continue
         iterations = 2000 if some[-1] < BEYOND_CACHE else 150
         in_graphs = ["-n", str(OF_GRAPH), "-G", str(iterations // OF_GRAPH)]
-        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", str(gpus if each else 1), "-g",
+        by = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(gpus)] if by_mpi else []
+        threads = str(gpus if each and not by_mpi else 1)
+        done = subprocess.run([*by, os.path.join(folder, PROGRAMS[operation]), "-t", threads, "-g",
                                str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]), "-f", str(FACTOR),
                                *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "1"],
                               capture_output=True, text=True)
@@ -85,6 +88,7 @@ def main():
     parser.add_argument("--end", type=int, default=1 << 30)
     parser.add_argument("--collective", default=",".join(PROGRAMS))
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--each-by-mpi", action="store_true")
     parser.add_argument("--graph", action="store_true")
     parser.add_argument("--start", type=int, default=64)
     arguments = parser.parse_args()
@@ -93,7 +97,7 @@ def main():
     if not operations:
         sys.exit(f"none of nccl-tests' programs is in {arguments.nccl_tests}")
     sizes = [size for size in sizes_to(arguments.end) if size >= arguments.start]
-    how = arguments.each, arguments.graph
+    how = arguments.each or arguments.each_by_mpi, arguments.graph
     ours, theirs = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -101,7 +105,8 @@ def main():
                 for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, *how).items():
                     ours.setdefault(key, []).append(us)
                 for operation in operations:
-                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, *how).items():
+                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, *how,
+                                                  arguments.each_by_mpi).items():
                         theirs.setdefault((operation, size), []).append(us)
         except KeyboardInterrupt:
             pass
