@@ -305,7 +305,7 @@ class GemmRunner final : public gemm::PanelRunner<CudaProbeRunner> {
   Buffer tables_;  // and the place of the first wrong element
 };
 
-class GemmProbe final : public CudaProbe {
+class GemmProbe final : public ProbeOf<CudaProbe, GemmRunner> {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override {
@@ -325,9 +325,6 @@ class GemmProbe final : public CudaProbe {
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {gemm::bytes_of(steps_from_host(steps)).sum(),
             gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes + CublasLtHandle::workspace_bytes};
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<GemmRunner>(*this, steps);
   }
 
  private:

@@ -123,7 +123,7 @@ class GemmRunner final : public gemm::PanelRunner<ProbeRunner> {
   Result result_;
 };
 
-class SimulatedGemm final : public Probe {
+class SimulatedGemm final : public ProbeOf<Probe, GemmRunner> {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view device_kind() const override { return "sim"; }
@@ -172,9 +172,6 @@ class SimulatedGemm final : public Probe {
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, gemm::bytes_of(steps).sum()}; }
   MemoryNeed available(const ProbeCase& c) const override { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<GemmRunner>(*this, steps);
-  }
 
  private:
   static constexpr Space spaces[] = {Space::global, Space::host};
