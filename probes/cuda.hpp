@@ -13,6 +13,7 @@ namespace npgpu::cuda {
 class CudaProbe : public Probe {
  public:
   std::string_view device_kind() const override { return "cuda"; }
+  std::string_view summary() const override { return summary_of(name()); }
   std::optional<std::string> refuses_case(const ProbeCase& c) const final {
     if (auto why = why_not_there(c.device)) return why;
     return refuses_question(c);

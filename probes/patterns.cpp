@@ -6,6 +6,7 @@
 #include <string>
 
 #include "netpipe/engine/each_once.hpp"
+#include "probes/cycle_sum.hpp"
 
 namespace npgpu {
 
@@ -169,6 +170,37 @@ std::uint64_t atomic_bytes(std::span<const ProbeStep> steps) {
     most = std::max(most, atomic_words(step.axes, step.question.space) *
                               (step.question.space == Space::shared ? step.axes.blocks : 1));
   return most * word_bytes;
+}
+
+std::uint64_t adders_of(const Shape& s, Space space) {
+  return space == Space::shared ? s.threads : std::uint64_t{s.blocks} * s.threads;
+}
+
+std::optional<std::string> wrong_words(const Shape& s, Space space, std::uint64_t steps,
+                                       const std::vector<std::uint32_t>& words) {
+  const bool common = s.stride == 0;
+  const std::uint64_t own_words = atomic_words(s, space),
+                      times = steps * ilp_of_words * (common ? adders_of(s, space) : 1);
+  for (std::uint64_t i = 0; i < words.size(); ++i) {
+    const bool used = common || i % own_words % s.stride == 0;
+    if (words[i] != (used ? static_cast<std::uint32_t>(times) : 0))
+      return "word " + std::to_string(i) + " is " + std::to_string(words[i]) + " after " + std::to_string(times) +
+             " additions of 1";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> wrong_old_values(const Shape& s, Space space, std::uint64_t steps,
+                                            const std::vector<std::uint32_t>& sums) {
+  const std::uint64_t adders = adders_of(s, space), times = steps * ilp_of_words * adders;
+  for (std::uint64_t first = 0; first < sums.size(); first += adders) {
+    std::uint32_t all = 0;
+    for (std::uint64_t i = first; i < first + adders; ++i) all += sums[i];
+    if (all != static_cast<std::uint32_t>(sum_below(times)))
+      return "the old values of threads " + std::to_string(first) + " to " + std::to_string(first + adders - 1) +
+             " are not 0 to " + std::to_string(times - 1) + ", each once";
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> refuses_atomics(const ProbeCase& c, const Shape& s) {

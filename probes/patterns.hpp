@@ -50,6 +50,16 @@ std::uint64_t atomic_words(const Shape&, Space);
 // Of the words of all blocks, the most that a step needs.
 std::uint64_t atomic_bytes(std::span<const ProbeStep>);
 std::optional<std::string> refuses_atomics(const ProbeCase&, const Shape&);
+inline constexpr const char* what_atomics_there_are =
+    "probe atomics has the operations add and fetch on int32 words in shared and global memory";
+// Threads that may add to the same words: of a block in shared memory, of the grid in global memory.
+std::uint64_t adders_of(const Shape&, Space);
+// What is wrong with words that were 0 before these steps.
+std::optional<std::string> wrong_words(const Shape&, Space, std::uint64_t steps,
+                                       const std::vector<std::uint32_t>& words);
+// Of a common word: what is wrong with the old values that its adders had, of which a thread has the sum.
+std::optional<std::string> wrong_old_values(const Shape&, Space, std::uint64_t steps,
+                                            const std::vector<std::uint32_t>& sums);
 
 // divergence: a branch of `ways` ways; `stride` neighbouring threads take the same.
 constexpr std::uint32_t max_ways = 32, branch_steps = 1024;  // multiply-adds of a thread in a repeat

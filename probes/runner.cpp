@@ -6,6 +6,7 @@
 #include <set>
 
 #include "npgpu/error.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu {
 
@@ -22,6 +23,25 @@ const Probe& find_probe(std::string_view name, const std::string& device) {
     if (probe->name() == name && probe->device_kind() == devices::kind_of(device)) return *probe;
   throw Error(ErrorKind::usage,
               fmt::format("--device: probe {} has nothing for '{}'; it has {}", name, device, fmt::join(kinds, ", ")));
+}
+
+std::string_view summary_of(std::string_view probe) { return description_of(probe).summary; }
+
+std::optional<std::string> refuses_gpu_bandwidth(const ProbeCase& c) {
+  if (c.operation < Operation::rmw || c.operation > Operation::triad)
+    return "probe bandwidth has the operations rmw, read, write, copy and triad";
+  if (c.space != Space::global) return "probe bandwidth works in global memory only";
+  if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
+  if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
+    return "only rmw and read have a dependent form, where a step's address comes from what the last one loaded";
+  return std::nullopt;
+}
+
+std::optional<std::string> refuses_gpu_compute(const ProbeCase& c) {
+  if (c.operation != Operation::fma) return "probe compute has the operation fma only";
+  if (c.space != Space::registers) return "probe compute works in registers only";
+  if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
+  return std::nullopt;
 }
 
 std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType type, Space space,

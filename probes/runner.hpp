@@ -37,12 +37,25 @@ class ProbeRunner : public Runner<Probes> {
   bool ran_ = false;
 };
 
+// A probe whose work this runner does.
+template <class Base, class Run> class ProbeOf : public Base {
+ public:
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const final {
+    return std::make_unique<Run>(*this, steps);
+  }
+};
+// As it describes itself, for all devices.
+std::string_view summary_of(std::string_view probe);
+
 // The largest working set among these steps.
 std::uint64_t max_bytes_of(std::span<const ProbeStep>);
 
 // Every operation in the streaming form, then these in the dependent one.
 std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType, Space,
                                        std::initializer_list<Operation> dependent);
+// Why a GPU, whatever its kernels are written in, has no such case.
+std::optional<std::string> refuses_gpu_bandwidth(const ProbeCase&);
+std::optional<std::string> refuses_gpu_compute(const ProbeCase&);
 
 // What a probe asks of a device of this layout, corners first, each shape once. GPUs and simulated devices share them;
 // a CPU has its own, because its lanes are all or one.

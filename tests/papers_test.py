@@ -12,7 +12,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..")
-sys.path.append(os.path.join(HERE, "e2e"))
+sys.path += [os.path.join(HERE, "e2e"), os.path.join(ROOT, "plots")]
+from npgpu.study.partitions import evaluate  # noqa: E402
 from npgpu_run import Checks, run  # noqa: E402
 
 check = Checks()
@@ -157,11 +158,12 @@ def partitions():
     said(f"gained {max(r[4] for r in table2.values()):.3f} of {table2[2][1]:.3f} ms, and gain {best['gain_us'] / 1000:.3f} of {points[1]['time_us'] / 1000:.3f}")
     said(f"R2 {study['quality']['sum']['r2']:.4f}")
     said(f"R2 {study['quality']['big']['r2']:.3f}")
-    regret = {m["model"]: m["regret"] for m in study["models"]}
+    scored = {s["type"]: s for s in evaluate(list(studies.values()))["studies"]}["fp64"]["models"]
+    regret = {m["model"]: m["regret"] for m in scored}
     theirs, ours = regret["Veneva & Imamura 2025"], regret["simulator"]
     said(f"it costs {100 * theirs['median']:.1f} % over the best in the median and {100 * theirs['p95']:.1f} %")
     said(f"choice costs {100 * ours['median']:.1f} % and {100 * ours['p95']:.1f} %")
-    validated = {m["model"]: m["cross_validated"] for m in study["models"]}
+    validated = {m["model"]: m["cross_validated"] for m in scored}
     theirs, ours = validated["Veneva & Imamura 2025"], validated["simulator"]
     said(f"these are {100 * theirs['median']:.1f} % and {100 * theirs['p95']:.1f} %, and {100 * ours['median']:.1f} % and {100 * ours['p95']:.1f} %")
 

@@ -106,16 +106,16 @@ TEST_CASE("Xids of one GPU are counted in the kernel's log") {
                                      "6,3,4,-;NVRM: Xid (PCI:0000:5e:00): 48, a double-bit error",
                                      "6,3,5,-;NVRM: Xid (PCI:0000:3b:00): 31, a program's page fault",
                                      "6,4,5,-;nvidia 0000:3b:00.0: enabling device"};
-  CHECK(host::count_xids(log, "0000:3B:00.0") == 2);
-  CHECK(host::count_xids(log, "0000:5e:00.0") == 1);
-  CHECK(host::count_xids(log, "0000:99:00.0") == 0);
+  CHECK(host::errors_of(log, "0000:3B:00.0").count() == 2);
+  CHECK(host::errors_of(log, "0000:5e:00.0").count() == 1);
+  CHECK(host::errors_of(log, "0000:99:00.0").count() == 0);
   CHECK(host::errors_of(log, "0000:3B:00.0").last_xid == 63);
   // As NVML writes the bus id, as older drivers write the line, and of a part of a GPU.
-  CHECK(host::count_xids(log, "00000000:5E:00.0") == 1);
-  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (0000:b3:00): 48, Double Bit ECC Error"}, "0000:b3:00.0") == 1);
-  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00 GPU-I:05): 94, Contained"}, "0000:b3:00.0") == 1);
-  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 68, NVDEC"}, "0000:b3:00.0") == 0);
-  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 109, CTX SWITCH TIMEOUT"}, "0000:b3:00.0") == 1);
+  CHECK(host::errors_of(log, "00000000:5E:00.0").count() == 1);
+  CHECK(host::errors_of({"3,1,1,-;NVRM: Xid (0000:b3:00): 48, Double Bit ECC Error"}, "0000:b3:00.0").count() == 1);
+  CHECK(host::errors_of({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00 GPU-I:05): 94, Contained"}, "0000:b3:00.0").count() == 1);
+  CHECK(host::errors_of({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 68, NVDEC"}, "0000:b3:00.0").count() == 0);
+  CHECK(host::errors_of({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 109, CTX SWITCH TIMEOUT"}, "0000:b3:00.0").count() == 1);
 }
 
 TEST_CASE("a GPU that fell off the bus is counted without an Xid, and with one only once") {
@@ -132,11 +132,11 @@ TEST_CASE("a GPU that fell off the bus is counted without an Xid, and with one o
   const std::vector<std::string> not_started{"3,1,1,-;NVRM: GPU 0000:b3:00.0: RmInitAdapter failed! (0x62:0x40:2477)"};
   for (const auto& log : {one_record, several, with_xid, not_started}) {
     CAPTURE(log.front());
-    CHECK(host::count_xids(log, at) == 1);
-    CHECK(host::count_xids(log, "0000:b4:00.0") == 0);
+    CHECK(host::errors_of(log, at).count() == 1);
+    CHECK(host::errors_of(log, "0000:b4:00.0").count() == 0);
   }
   // What another program says of the bus is nothing of the driver's.
-  CHECK(host::count_xids({"6,1,1,-;pci 0000:b3:00.0: told that a cable had fallen off the bus"}, at) == 0);
+  CHECK(host::errors_of({"6,1,1,-;pci 0000:b3:00.0: told that a cable had fallen off the bus"}, at).count() == 0);
 }
 
 TEST_CASE("errors of NVSwitches count for every GPU, but for those that are not fatal") {
@@ -151,8 +151,9 @@ TEST_CASE("errors of NVSwitches count for every GPU, but for those that are not 
 
 TEST_CASE("Xid 154 counts as its text says") {
   const auto count = [](const std::string& rest) {
-    return host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 154, GPU recovery action changed from " + rest},
-                            "0000:b3:00.0");
+    return host::errors_of({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 154, GPU recovery action changed from " + rest},
+                           "0000:b3:00.0")
+        .count();
   };
   CHECK(count("0x1 (GPU Reset Required) to 0x0 (None)") == 0);
   CHECK(count("0x0 (None) to 0x2 (Node Reboot Required)") == 1);

@@ -44,20 +44,6 @@ TEST_CASE("measuring before: each half of the rounds chooses, and the other half
   CHECK(regrets_of_measuring(std::span(us).last(2)).empty());  // one alternative is no choice
 }
 
-TEST_CASE("of many: percentiles from both ends, the mean, and those that are worse beyond their intervals") {
-  std::vector<Estimate> regrets;
-  for (int i = 1; i <= 20; ++i) regrets.push_back({0.01 * i, i < 20 ? -0.01 : 0.01, 1, "1", ""});
-  regrets.emplace_back();
-  const CrossValidated all = cross_validated(regrets);
-  CHECK(all.choices == 20);
-  CHECK(all.mean == doctest::Approx(0.105));
-  CHECK(all.median == doctest::Approx(0.105));
-  CHECK(all.p5 == doctest::Approx(0.02));
-  CHECK(all.p95 == doctest::Approx(0.19));
-  CHECK(all.worse == 1);
-  CHECK(std::isnan(cross_validated({}).mean));
-}
-
 // Jobs whose true times are 1 + a/n + b n, each number of streams visited 6 times with a scatter of 3 %; one visit in
 // 20 takes longer, and rounds drift by 1 % together. The choice is `off` places beyond the best.
 TEST_CASE("true times are known: the raw regret is too high even for perfect advice, the cross-validated is not") {

@@ -11,7 +11,7 @@ import tempfile
 
 from figures import PLOTS, PROGRAM, check  # first: it finds what follows
 import numpy as np  # noqa: E402
-from npgpu.plots import asymmetric, evaluations, fixed, job_columns, partition_overhead, predicted, regret  # noqa: E402
+from npgpu.plots import asymmetric, evaluations, fixed, job_columns, predicted, regret  # noqa: E402
 
 
 def workload(kernel, iterations, measured, models):
@@ -192,11 +192,6 @@ def bad_input(folder, trace, path):
 
 with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as scratch:
     by_hand()
-    # (7) of Veneva & Imamura 2025, with log10(10) = 1 up to 1e6 unknowns and log2(8^(4/3)) = 4 beyond.
-    forms = {"small_size": 2, "small_log": 3, "small_start": 4, "big_size": 1e-6, "big_log": 3, "big_start": None}
-    check(partition_overhead.overhead(forms, 1e6, 10) == 2e6 + 3 + 4, "the form of small sizes")
-    check(np.isnan(partition_overhead.overhead(forms, 2e6, 8)), "what was not fitted is no number")
-    check(abs(partition_overhead.overhead({**forms, "big_start": 7}, 2e6, 8) - ((2 + 3) * 4 + 7)) < 1e-9, "the form of large sizes")
     bad_input(scratch, *of_the_program(scratch))
     as_gomez_luna_et_al_saw(scratch)
     says_how_many_workloads_it_shows(scratch)

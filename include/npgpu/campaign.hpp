@@ -33,11 +33,10 @@ namespace npgpu {
 class Consensus;
 
 struct Tally {
-  std::size_t measured = 0;       // points
-  std::size_t not_converged = 0;  // of them
-  std::size_t kept = 0;           // points that a resumed trace already had
-  std::size_t disturbed = 0;      // points whose figures rest on disturbed visits
-  std::uint32_t causes = 0;       // of all of them
+  std::size_t measured = 0;   // points
+  std::size_t kept = 0;       // points that a resumed trace already had
+  std::size_t disturbed = 0;  // points whose figures rest on disturbed visits
+  std::uint32_t causes = 0;   // of all of them
   std::set<std::string> disturbers{};
 
   void operator+=(const Tally&);

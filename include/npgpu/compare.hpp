@@ -161,7 +161,6 @@ struct Comparison {
   std::vector<ClassComparison> classes{};  // those that both sides have, in their order
   std::vector<EnergyChange> energies{};    // in A's order, then those that only B has
   Tolerances tolerances{};
-  std::size_t a_runs = 0, b_runs = 0;
   std::string other_hardware{};  // why A and B are not the same hardware, in one sentence; empty if they are
   std::string other_cards{};     // the same of two cards of one model; such differ, healthy ones, too
   std::size_t soaks = 0;         // series of soaks in B, which are not compared

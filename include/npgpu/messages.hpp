@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,8 +19,6 @@
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
-
-struct TextStyle;
 
 // Times are one way, in microseconds; NaN: not measured.
 struct StagedSize {
@@ -67,7 +64,5 @@ std::optional<ChunkChoice> parse_choice(const std::string&);
 
 // Only patterns of one lane. Empty where the trace does not say how chunks were chosen.
 std::vector<StagedMessages> staged_messages(const Trace&);
-
-void messages_text(std::ostream&, std::span<const StagedMessages>, const TextStyle&);
 
 }  // namespace npgpu

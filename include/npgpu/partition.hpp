@@ -17,10 +17,13 @@
 //   }
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "npgpu/names.hpp"
@@ -67,7 +70,7 @@ inline constexpr auto fields_of<PartitionShape> = fields(field("size", &Partitio
                                                          field("chunks", &PartitionShape::chunks),
                                                          field("streams", &PartitionShape::streams));
 
-// One run, exactly as it came. The names of the stages' times are those of the paper: T1_H2D is stage1_in_us.
+// One run, exactly as it came.
 struct PartitionSample {
   std::uint32_t visit = 0;
   std::uint32_t trial = 0;
@@ -84,16 +87,32 @@ struct PartitionSample {
 
   bool operator==(const PartitionSample&) const = default;
 };
+
+// A stage on the device: its column, and its time in the paper.
+struct PartitionStage : Field<PartitionSample, double> {
+  std::string_view in_paper;
+};
+// Of each part in turn, as names_of<Stage>.
+inline constexpr std::array<PartitionStage, 6> partition_stages{{
+    {field("stage1_in_us", &PartitionSample::stage1_in_us, "us"), "T1 H2D"},
+    {field("stage1_kernel_us", &PartitionSample::stage1_kernel_us, "us"), "T1 kernel"},
+    {field("stage1_out_us", &PartitionSample::stage1_out_us, "us"), "T1 D2H"},
+    {field("stage3_in_us", &PartitionSample::stage3_in_us, "us"), "T3 H2D"},
+    {field("stage3_kernel_us", &PartitionSample::stage3_kernel_us, "us"), "T3 kernel"},
+    {field("stage3_out_us", &PartitionSample::stage3_out_us, "us"), "T3 D2H"},
+}};
+constexpr std::size_t place_of(std::size_t part, Stage stage) {
+  return part * names_of<Stage>.size() + static_cast<std::size_t>(stage);
+}
 template <>
-inline constexpr auto fields_of<PartitionSample> = fields(
-    field("visit", &PartitionSample::visit), field("trial", &PartitionSample::trial),
-    field("intact", &PartitionSample::intact, "1", intact_codes), field("host_us", &PartitionSample::host_us, "us"),
-    field("stage2_us", &PartitionSample::stage2_us, "us"), field("stage1_in_us", &PartitionSample::stage1_in_us, "us"),
-    field("stage1_kernel_us", &PartitionSample::stage1_kernel_us, "us"),
-    field("stage1_out_us", &PartitionSample::stage1_out_us, "us"),
-    field("stage3_in_us", &PartitionSample::stage3_in_us, "us"),
-    field("stage3_kernel_us", &PartitionSample::stage3_kernel_us, "us"),
-    field("stage3_out_us", &PartitionSample::stage3_out_us, "us"), field("residual", &PartitionSample::residual));
+inline constexpr auto fields_of<PartitionSample> = joined(
+    fields(field("visit", &PartitionSample::visit), field("trial", &PartitionSample::trial),
+           field("intact", &PartitionSample::intact, "1", intact_codes),
+           field("host_us", &PartitionSample::host_us, "us"), field("stage2_us", &PartitionSample::stage2_us, "us")),
+    [](auto&& visit) {
+      for (const PartitionStage& stage : partition_stages) visit(stage);
+    },
+    fields(field("residual", &PartitionSample::residual)));
 
 struct Partitions {
   static constexpr std::string_view name = "partitions";

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "npgpu/partition.hpp"
@@ -28,6 +29,11 @@ struct RegressionQuality {
   std::uint32_t rows = 0;
   double r2 = not_measured, mse = not_measured, rmse = not_measured;  // mse in the square of the times' unit
 };
+template <>
+inline constexpr auto fields_of<RegressionQuality> = fields(field("rows", &RegressionQuality::rows),
+                                                            field("r2", &RegressionQuality::r2),
+                                                            field("mse", &RegressionQuality::mse),
+                                                            field("rmse", &RegressionQuality::rmse));
 
 // Veneva & Imamura 2025. Sizes in unknowns, times in the unit of its coefficients. Coefficients that could not be
 // fitted are NaN, and so is what rests on them.
@@ -50,6 +56,12 @@ struct PartitionRegressions {
   // like the others, where (7) is negative for small sizes. Nothing where a coefficient is missing.
   std::optional<std::uint32_t> optimum(double size, std::span<const std::uint32_t> candidates) const;
 };
+template <>
+inline constexpr auto fields_of<PartitionRegressions> =
+    fields(field("sum_slope", &PartitionRegressions::sum_slope), field("sum_start", &PartitionRegressions::sum_start),
+           field("small_size", &PartitionRegressions::small_size), field("small_log", &PartitionRegressions::small_log),
+           field("small_start", &PartitionRegressions::small_start), field("big_size", &PartitionRegressions::big_size),
+           field("big_log", &PartitionRegressions::big_log), field("big_start", &PartitionRegressions::big_start));
 // (5) from measured times: streamed - unsplit + (n-1)/n sum
 double partition_overhead(double streamed, double unsplit, double sum, double n);
 // sqrt(sum / t_sc), the rule of Gomez-Luna et al. 2012 as Table I of the paper has it.
@@ -58,7 +70,6 @@ double creation_optimum(double sum, double t_sc);
 // ---- both models and the measurement --------------------------------------------------------------------------------
 
 struct PartitionChoice {
-  std::string model;
   std::optional<std::uint32_t> streams{};  // nothing: the model has no answer
   Estimate regret;                         // measured time there over the best measured, less 1; at least 0
   Estimate even_regret;                    // the same of PartitionRow::even_us
@@ -74,29 +85,34 @@ struct PartitionRow : MeasuredSplits {
   // Whole runs with that time for the host's stage in place of their own, as streams. What the host's stage takes more
   // or less from run to run is in none of them, and it is most of what whole runs scatter by.
   std::vector<Estimate> even_us;
-  std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // of the unsplit run; NaN where not measured
-  double sum_us = not_measured;                                       // of the four that streams hide
-  std::vector<double> overhead_us, gain_us;                           // (5) and what (6) compares, as streams
-  std::vector<PartitionChoice> choices;                               // as PartitionStudy::models
+  std::array<Estimate, partition_stages.size()> stages_us{};  // of the unsplit run; NaN where not measured
+  double sum_us = not_measured;                               // of the four that streams hide
+  std::vector<double> overhead_us, gain_us;                   // (5) and what (6) compares, as streams
+  std::vector<double> fitted_overhead_us;                     // (7), fitted to all sizes
+  std::vector<PartitionChoice> choices;                       // as partition_models
 };
-struct PartitionScore {
-  std::string model, source;
-  std::uint32_t sizes = 0;         // with an answer
-  Spread regret, even_regret;      // over sizes
-  CrossValidated cross_validated;  // the same
-  Spread error;                    // |predicted / measured - 1| over sizes and two and more streams
-  double hits = not_measured;
+// What chooses, in the order of PartitionRow::choices.
+struct PartitionModel {
+  std::string_view model, source;
 };
-// One type on one device. The simulator is the first model.
+template <>
+inline constexpr auto fields_of<PartitionModel> = fields(field("model", &PartitionModel::model),
+                                                         field("source", &PartitionModel::source));
+inline constexpr std::array<PartitionModel, 4> partition_models{{
+    {"simulator", "discrete events with measured costs, nothing fitted to whole runs"},
+    {"Veneva & Imamura 2025", "(4) and (7), fitted to the other sizes"},
+    {"sqrt(sum / t_sc)", "Gomez-Luna et al. 2012, as their Table I"},
+    {"n = 1", "no streams"},
+}};
+// One type on one device. What choices cost over all sizes says the study of predictions (python -m npgpu.study
+// --partitions).
 struct PartitionStudy {
   std::string device, device_name;
   bool simulated = false;
   Precision type = Precision::fp64;
   std::uint32_t sub_system = 10;
-  std::vector<PartitionRow> rows;  // by size
-  PartitionRegressions fitted;     // to all sizes; each size's choice is of a fit to the others
-  std::vector<PartitionScore> models;
-  Spread measuring;                  // over sizes; see regrets_of_measuring()
+  std::vector<PartitionRow> rows;    // by size
+  PartitionRegressions fitted;       // to all sizes; each size's choice is of a fit to the others
   std::vector<std::string> missing;  // a sentence each: what is not there, and what would measure it
 };
 // By ordinary least squares, as theirs were, to the rows that have a sum, but for `without`. (4) takes two sizes, and

@@ -41,15 +41,6 @@ using ByRound = std::map<std::uint32_t, double>;
 // fewer than two rounds compare the choice.
 Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size_t chosen);
 
-// The regrets of many choices. Noise of the comparisons widens both tails alike: it adds to the 95th percentile about
-// as much as the 5th is below 0. The mean is free of it.
-struct CrossValidated {
-  std::uint32_t choices = 0;  // that have a cross-validated regret
-  double mean = not_measured, median = not_measured, p5 = not_measured, p95 = not_measured;
-  std::uint32_t worse = 0;  // choices whose interval is above 0
-};
-CrossValidated cross_validated(std::span<const Estimate> regrets);  // NaN among them are left out
-
 // The regret of measuring all alternatives in place of advice. The even rounds select the best, and the odd rounds give
 // its time over their shortest one, less 1; then the other way round. These are raw regrets, with the bias of the
 // shortest time of half the rounds. Empty where fewer than two alternatives were visited in both halves.

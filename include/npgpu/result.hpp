@@ -19,12 +19,6 @@
 
 namespace npgpu {
 
-// The stages of the partition method on the device, in the order of a run.
-enum class PartitionStage { in1, kernel1, out1, in3, kernel3, out3 };
-template <>
-inline constexpr std::array<std::string_view, 6> names_of<PartitionStage>{"stage1_in", "stage1_kernel", "stage1_out",
-                                                                          "stage3_in", "stage3_kernel", "stage3_out"};
-
 // What only one kind has. Times in us are medians over visits.
 template <class K> struct ResultDetails {};
 template <> struct ResultDetails<Probes> {
@@ -44,11 +38,11 @@ template <> struct ResultDetails<Calls> {
   Estimate slowed;   // of frees: a read's time until then over that of one alone; NaN where none took longer
 };
 template <> struct ResultDetails<Partitions> {
-  Estimate stage2_us, rest_us;                                        // of the whole, on the host; and all else
-  std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // timed by stages only
-  double residual = not_measured;                                     // the largest
+  Estimate stage2_us, rest_us;                                // of the whole, on the host; and all else
+  std::array<Estimate, partition_stages.size()> stages_us{};  // timed by stages only
+  double residual = not_measured;                             // the largest
 
-  const Estimate& of(PartitionStage s) const { return stages_us[static_cast<std::size_t>(s)]; }
+  const Estimate& of(std::size_t part, Stage stage) const { return stages_us[place_of(part, stage)]; }
 };
 
 template <> struct ResultDetails<Pieces> {

@@ -213,7 +213,6 @@ class Run {
 
 void Tally::operator+=(const Tally& more) {
   measured += more.measured;
-  not_converged += more.not_converged;
   kept += more.kept;
   disturbed += more.disturbed;
   causes |= more.causes;

@@ -68,7 +68,6 @@ template <class K> struct SeriesProgress {
     for (const auto& [axes, point] : points) {
       sum.measured += point.visited_now;
       sum.kept += point.visited_before && !point.visited_now;
-      sum.not_converged += point.visited_now && point.standing.stop == Stop::not_converged;
       if (!point.is_disturbed()) continue;
       ++sum.disturbed;
       sum.causes |= point.causes;

@@ -32,10 +32,6 @@ Document messages_document(std::span<const StagedMessages> all) {
   return doc;
 }
 
-void messages_text(std::ostream& out, std::span<const StagedMessages> all, const TextStyle& style) {
-  out << to_text(messages_document(all), style);
-}
-
 Json messages_json(std::span<const StagedMessages> all) {
   Json messages = Json::array();
   for (const StagedMessages& one : all) {

@@ -111,7 +111,7 @@ class AccessRunner final : public SumsRunner {
   Buffer memory_;
 };
 
-class AccessProbe final : public CudaProbe {
+class AccessProbe final : public ProbeOf<CudaProbe, AccessRunner> {
  public:
   std::string_view name() const override { return "access"; }
   std::string_view summary() const override {
@@ -126,9 +126,6 @@ class AccessProbe final : public CudaProbe {
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {0, max_bytes_of(steps) + patterns::max_offset};
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<AccessRunner>(*this, steps);
   }
 
  private:

@@ -79,8 +79,6 @@ class AtomicsRunner final : public SumsRunner {
   bool shared() const { return question().space == Space::shared; }
   bool fetches() const { return question().operation == Operation::fetch; }
   std::uint32_t blocks_of_words() const { return shared() ? shape().blocks : 1; }
-  // Of a block in shared memory, of the grid in global memory.
-  std::uint64_t adders() const { return shared() ? shape().threads : threads(); }
   std::uint64_t own_words() const { return patterns::atomic_words(shape(), question().space); }
   std::uint64_t word_bytes() const { return blocks_of_words() * own_words() * sizeof(std::uint32_t); }
   void set_up() override {
@@ -109,32 +107,17 @@ class AtomicsRunner final : public SumsRunner {
   }
   std::optional<std::string> wrong_result() override {
     bench().gpu().make_current();
-    const bool common = shape().stride == 0;
     const auto words = read<std::uint32_t>(words_.data(), blocks_of_words() * own_words());
-    const std::uint64_t times = std::uint64_t{steps_} * ilp * (common ? adders() : 1);
-    for (std::uint64_t i = 0; i < words.size(); ++i) {
-      const bool used = common || i % own_words() % shape().stride == 0;
-      if (words[i] != (used ? static_cast<std::uint32_t>(times) : 0))
-        return "word " + std::to_string(i) + " is " + std::to_string(words[i]) + " after " + std::to_string(times) +
-               " additions of 1";
-    }
-    if (!common || !fetches()) return SumsRunner::wrong_result();
-    const auto sums = read<std::uint32_t>(results(), threads());
-    for (std::uint64_t first = 0; first < threads(); first += adders()) {
-      std::uint32_t all = 0;
-      for (std::uint64_t i = first; i < first + adders(); ++i) all += sums[i];
-      if (all != static_cast<std::uint32_t>(sum_below(times)))
-        return "the old values of threads " + std::to_string(first) + " to " + std::to_string(first + adders() - 1) +
-               " are not 0 to " + std::to_string(times - 1) + ", each once";
-    }
-    return std::nullopt;
+    if (auto why = patterns::wrong_words(shape(), question().space, steps_, words)) return why;
+    if (shape().stride != 0 || !fetches()) return SumsRunner::wrong_result();
+    return patterns::wrong_old_values(shape(), question().space, steps_, read<std::uint32_t>(results(), threads()));
   }
 
   Buffer words_;
   std::uint32_t steps_ = 0;  // of the last run
 };
 
-class AtomicsProbe final : public CudaProbe {
+class AtomicsProbe final : public ProbeOf<CudaProbe, AtomicsRunner> {
  public:
   std::string_view name() const override { return "atomics"; }
   std::string_view summary() const override {
@@ -148,15 +131,12 @@ class AtomicsProbe final : public CudaProbe {
     return patterns::atomics_shapes(context(c).layout, c.space);
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, patterns::atomic_bytes(steps)}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<AtomicsRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
     if (knows(c)) return std::nullopt;
-    return "probe atomics has the operations add and fetch on int32 words in shared and global memory";
+    return patterns::what_atomics_there_are;
   }
   Limit limit(const ProbeCase&, int) const override {
     return {not_measured, "unknown: neither driver nor guide gives a rate of atomics"};

@@ -57,7 +57,6 @@ class OpenclAtomicsRunner final : public OpenclSumsRunner {
   bool local() const { return question().space == Space::shared; }
   bool fetches() const { return question().operation == Operation::fetch; }
   std::uint32_t blocks_of_words() const { return local() ? shape().blocks : 1; }
-  std::uint64_t adders() const { return local() ? shape().threads : threads(); }  // to the same words
   std::uint64_t own_words() const { return patterns::atomic_words(shape(), question().space); }
   void set_up() override {
     kernel_.emplace(
@@ -77,24 +76,10 @@ class OpenclAtomicsRunner final : public OpenclSumsRunner {
     return fetches() ? static_cast<std::uint32_t>(sum_below(steps * ilp)) : 0;
   }
   std::optional<std::string> wrong_result() override {
-    const bool common = shape().stride == 0;
     const auto words = read<std::uint32_t>(words_, blocks_of_words() * own_words());
-    const std::uint64_t times = std::uint64_t{steps_} * ilp * (common ? adders() : 1);
-    for (std::uint64_t i = 0; i < words.size(); ++i) {
-      const bool used = common || i % own_words() % shape().stride == 0;
-      if (words[i] != (used ? static_cast<std::uint32_t>(times) : 0))
-        return fmt::format("word {} is {} after {} additions of 1", i, words[i], times);
-    }
-    if (!common || !fetches()) return OpenclSumsRunner::wrong_result();
-    const auto sums = read<std::uint32_t>(results(), threads());
-    for (std::uint64_t first = 0; first < threads(); first += adders()) {
-      std::uint32_t all = 0;
-      for (std::uint64_t i = first; i < first + adders(); ++i) all += sums[i];
-      if (all != static_cast<std::uint32_t>(sum_below(times)))
-        return fmt::format("the old values of threads {} to {} are not 0 to {}, each once", first, first + adders() - 1,
-                           times - 1);
-    }
-    return std::nullopt;
+    if (auto why = patterns::wrong_words(shape(), question().space, steps_, words)) return why;
+    if (shape().stride != 0 || !fetches()) return OpenclSumsRunner::wrong_result();
+    return patterns::wrong_old_values(shape(), question().space, steps_, read<std::uint32_t>(results(), threads()));
   }
 
   std::optional<Kernel> kernel_;
@@ -102,7 +87,7 @@ class OpenclAtomicsRunner final : public OpenclSumsRunner {
   std::uint32_t steps_ = 0;  // of the last run
 };
 
-class OpenclAtomicsProbe final : public OpenclProbe {
+class OpenclAtomicsProbe final : public ProbeOf<OpenclProbe, OpenclAtomicsRunner> {
  public:
   std::string_view name() const override { return "atomics"; }
   std::string_view summary() const override {
@@ -117,9 +102,6 @@ class OpenclAtomicsProbe final : public OpenclProbe {
     return patterns::atomics_shapes(layout_for_shapes(c.device, c.type), c.space);
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, patterns::atomic_bytes(steps)}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OpenclAtomicsRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
@@ -127,8 +109,7 @@ class OpenclAtomicsProbe final : public OpenclProbe {
     if (opencl::is_cpu(c.device))
       return "a CPU's core does additions one after the other: work-items are no lanes there";
     const auto all = questions(c.device);
-    if (std::ranges::find(all, c) == all.end())
-      return "probe atomics has the operations add and fetch on int32 words in shared and global memory";
+    if (std::ranges::find(all, c) == all.end()) return patterns::what_atomics_there_are;
     return c.space == Space::shared ? why_no_local_memory(c.device) : std::nullopt;
   }
   Limit limit(const ProbeCase&) const override { return {not_measured, "unknown: OpenCL gives no rate of atomics"}; }

@@ -331,7 +331,7 @@ class BandwidthRunner final : public CudaProbeRunner {
   std::uint64_t steps_ = 0;  // since the arrays were filled
 };
 
-class BandwidthProbe final : public CudaProbe {
+class BandwidthProbe final : public ProbeOf<CudaProbe, BandwidthRunner> {
  public:
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override {
@@ -354,23 +354,12 @@ class BandwidthProbe final : public CudaProbe {
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {0, max_arrays_of(steps) * max_bytes_of(steps)};
   }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<BandwidthRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {
     return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw, Operation::read});
   }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (c.operation == Operation::fma || c.operation == Operation::chase)
-      return "probe bandwidth has the operations rmw, read, write, copy and triad";
-    if (c.space != Space::global) return "probe bandwidth works in global memory only";
-    if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
-    if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
-      return "only rmw and read have a dependent form, where a step's address comes from what the last one loaded";
-    return std::nullopt;
-  }
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override { return refuses_gpu_bandwidth(c); }
   Limit limit(const ProbeCase& c, int) const override { return devices::find(c.device).memory; }
 };
 

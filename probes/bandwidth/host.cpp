@@ -141,7 +141,7 @@ class HostBandwidthRunner final : public HostRunner {
   std::uint64_t largest_ = 0, largest_huge_ = 0;
 };
 
-class HostBandwidthProbe final : public HostProbe {
+class HostBandwidthProbe final : public ProbeOf<HostProbe, HostBandwidthRunner> {
  public:
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override { return "memory bandwidth of one and all cores, in memory and in cache"; }
@@ -191,9 +191,6 @@ class HostBandwidthProbe final : public HostProbe {
           for (const std::uint32_t ilp : loops::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
     for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, loops::ilps[1], far);
     return each_once(std::move(all));
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<HostBandwidthRunner>(*this, steps);
   }
 
  private:

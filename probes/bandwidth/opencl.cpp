@@ -283,7 +283,7 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
   std::uint64_t steps_ = 0;  // since the arrays were filled
 };
 
-class OpenclBandwidthProbe final : public OpenclProbe {
+class OpenclBandwidthProbe final : public ProbeOf<OpenclProbe, OpenclBandwidthRunner> {
  public:
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override {
@@ -321,9 +321,6 @@ class OpenclBandwidthProbe final : public OpenclProbe {
     need.device_bytes *= max_arrays_of(steps);
     return need;
   }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OpenclBandwidthRunner>(*this, steps);
-  }
 
  private:
   // One core and all, a word and a vector, beyond the caches; then the cores one by one.
@@ -352,15 +349,7 @@ class OpenclBandwidthProbe final : public OpenclProbe {
   std::vector<ProbeCase> questions(const std::string& device) const override {
     return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw, Operation::read});
   }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (c.operation < Operation::rmw || c.operation > Operation::triad)
-      return "probe bandwidth has the operations rmw, read, write, copy and triad";
-    if (c.space != Space::global) return "probe bandwidth works in global memory only";
-    if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
-    if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
-      return "only rmw and read have a dependent form, where a step's address comes from what the last one loaded";
-    return std::nullopt;
-  }
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override { return refuses_gpu_bandwidth(c); }
   Limit limit(const ProbeCase& c) const override { return find_or_throw(c.device).info.memory; }
 };
 

@@ -89,21 +89,15 @@ class BanksRunner final : public SumsRunner {
   std::vector<std::uint32_t> words_;  // in bytes
 };
 
-class BanksProbe final : public CudaProbe {
+class BanksProbe final : public ProbeOf<CudaProbe, BanksRunner> {
  public:
   std::string_view name() const override { return "banks"; }
-  std::string_view summary() const override {
-    return "loads of shared memory by stride, without conflicts, and at random: what a conflict costs";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     return banks::refuses(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return banks::shapes(c, context(c).layout); }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, 2 * max_bytes_of(steps)}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<BanksRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return banks::cases(device); }

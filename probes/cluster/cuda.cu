@@ -267,12 +267,9 @@ class ClusterRunner final : public SumsRunner {
   Permutation order_{1};
 };
 
-class ClusterProbe final : public CudaProbe {
+class ClusterProbe final : public ProbeOf<CudaProbe, ClusterRunner> {
  public:
   std::string_view name() const override { return "cluster"; }
-  std::string_view summary() const override {
-    return "shared memory of another block of the cluster: latency, and rates by the cluster's size";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     if (auto why = cluster::refuses(c, shape)) return why;
@@ -282,9 +279,6 @@ class ClusterProbe final : public CudaProbe {
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return cluster::shapes(c, clusters_at_once); }
   MemoryNeed needs(std::span<const ProbeStep>) const override { return {0, cluster::set_bytes}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<ClusterRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return cluster::cases(device); }

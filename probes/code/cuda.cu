@@ -100,21 +100,15 @@ class CodeRunner final : public SumsRunner {
   }
 };
 
-class CodeProbe final : public CudaProbe {
+class CodeProbe final : public ProbeOf<CudaProbe, CodeRunner> {
  public:
   std::string_view name() const override { return "code"; }
-  std::string_view summary() const override {
-    return "multiply-adds in a straight line of growing length: the reach of the caches of instructions";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     return code::refuses(shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return code::shapes(context(c).layout); }
   MemoryNeed needs(std::span<const ProbeStep>) const override { return {0, code::most_bytes}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<CodeRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return {code::only_case(device)}; }

@@ -201,7 +201,7 @@ class ComputeRunner final : public CudaProbeRunner {
   int a_ = 1;
 };
 
-class ComputeProbe final : public CudaProbe {
+class ComputeProbe final : public ProbeOf<CudaProbe, ComputeRunner> {
  public:
   std::string_view name() const override { return "compute"; }
   std::string_view summary() const override {
@@ -220,9 +220,6 @@ class ComputeProbe final : public CudaProbe {
     return std::nullopt;
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<ComputeRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {
@@ -232,9 +229,7 @@ class ComputeProbe final : public CudaProbe {
     return all;
   }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (c.operation != Operation::fma) return "probe compute has the operation fma only";
-    if (c.space != Space::registers) return "probe compute works in registers only";
-    if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
+    if (auto why = refuses_gpu_compute(c)) return why;
     if (c.type == DataType::bf16 && capability_of(*ordinal_of(c.device)) < 80)
       return c.device + " has no bf16 arithmetic, which needs compute capability 8.0";
     return std::nullopt;

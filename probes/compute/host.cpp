@@ -53,7 +53,7 @@ class HostComputeRunner final : public HostRunner {
   std::uint64_t steps_ = 0;  // of a chain in the last run
 };
 
-class HostComputeProbe final : public HostProbe {
+class HostComputeProbe final : public ProbeOf<HostProbe, HostComputeRunner> {
  public:
   std::string_view name() const override { return "compute"; }
   std::string_view summary() const override {
@@ -101,9 +101,6 @@ class HostComputeProbe final : public HostProbe {
     for (const std::uint32_t lanes : {1u, l.lanes})
       for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, lanes, best_ilp);
     return each_once(std::move(all));
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<HostComputeRunner>(*this, steps);
   }
 
  private:

@@ -164,7 +164,7 @@ class OpenclComputeRunner final : public OpenclProbeRunner {
   int a_ = 1;
 };
 
-class OpenclComputeProbe final : public OpenclProbe {
+class OpenclComputeProbe final : public ProbeOf<OpenclProbe, OpenclComputeRunner> {
  public:
   std::string_view name() const override { return "compute"; }
   std::string_view summary() const override {
@@ -192,9 +192,6 @@ class OpenclComputeProbe final : public OpenclProbe {
     std::erase_if(all, [&](const Shape& shape) { return refuses_shape(c, shape).has_value(); });
     return each_once(std::move(all));
   }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OpenclComputeRunner>(*this, steps);
-  }
 
  private:
   static std::vector<Shape> cpu_shapes(const ProbeCase& c) {
@@ -215,9 +212,7 @@ class OpenclComputeProbe final : public OpenclProbe {
     return all;
   }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (c.operation != Operation::fma) return "probe compute has the operation fma only";
-    if (c.space != Space::registers) return "probe compute works in registers only";
-    if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
+    if (auto why = refuses_gpu_compute(c)) return why;
     if (!element_of(c.type)) return fmt::format("OpenCL C has no arithmetic of {}", npgpu::name(c.type));
     const auto needs_extension = [&](DataType type, const char* extension) -> std::optional<std::string> {
       if (c.type != type || has_extension(find_or_throw(c.device).device, extension)) return std::nullopt;

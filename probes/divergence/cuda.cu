@@ -94,7 +94,7 @@ class DivergenceRunner final : public SumsRunner {
   }
 };
 
-class DivergenceProbe final : public CudaProbe {
+class DivergenceProbe final : public ProbeOf<CudaProbe, DivergenceRunner> {
  public:
   std::string_view name() const override { return "divergence"; }
   std::string_view summary() const override {
@@ -106,9 +106,6 @@ class DivergenceProbe final : public CudaProbe {
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::divergence_shapes(context(c).layout);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<DivergenceRunner>(*this, steps);
   }
 
  private:

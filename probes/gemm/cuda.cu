@@ -54,28 +54,12 @@ std::vector<ProbeStep> steps_from_host(std::span<const ProbeStep> steps) {
   return some;
 }
 
-class GemmRunner final : public CudaProbeRunner {
+class GemmRunner final : public gemm::PanelRunner<CudaProbeRunner> {
  public:
   GemmRunner(const Probe& probe, std::span<const ProbeStep> steps)
-      : CudaProbeRunner(probe, steps), tables_(Memory::device, table_bytes + sizeof(std::uint64_t)) {
+      : PanelRunner(probe, steps), tables_(Memory::device, table_bytes + sizeof(std::uint64_t)) {
     device_.reserve(gemm::bytes_of(steps));
     host_.reserve(gemm::bytes_of(steps_from_host(steps)));
-  }
-  double work() const override { return gemm::work_of(shape()); }
-  ProbeStep settled(const ProbeStep& step, std::span<const Shape> known) override {
-    return gemm::settled(
-        step, known,
-        [&](const ProbeStep& serial) {
-          prepare(serial);
-          return gemm::advised_panels(shape(), costs());
-        },
-        [&](const ProbeStep& alone) {
-          prepare(alone);
-          const gemm::Columns all = gemm::all_columns(shape());
-          const Seconds device = look([&] { once(1); }), fixed = look([&] { copy_a(stream()); });
-          take_host_threads();
-          return gemm::advised_host_columns(shape(), device, fixed, look([&] { multiply_on_host(all, 1); }));
-        });
   }
 
  private:
@@ -93,8 +77,7 @@ class GemmRunner final : public CudaProbeRunner {
     else visit(float{});
   }
 
-  void set_up() override {
-    if (shape().panels == 0) throw Error(ErrorKind::usage, "panels=0: how many there are has to be settled first");
+  void set_up_panels() override {
     bench().gpu().make_current();
     device_.reserve(sizes());
     if (from_host()) host_.reserve(sizes());
@@ -247,7 +230,13 @@ class GemmRunner final : public CudaProbeRunner {
     for (int i = 1; i < looks; ++i) us = std::min(us, bench().time_launches(0, enqueue).device_us);
     return from_microseconds(us);
   }
-  gemm::PanelCosts costs() {
+  std::uint32_t best_host_columns() override {
+    const gemm::Columns all = gemm::all_columns(shape());
+    const Seconds device = look([&] { once(1); }), fixed = look([&] { copy_a(stream()); });
+    take_host_threads();
+    return gemm::advised_host_columns(shape(), device, fixed, look([&] { multiply_on_host(all, 1); }));
+  }
+  gemm::PanelCosts costs() override {
     gemm::PanelCosts costs;
     const gemm::Columns all = gemm::all_columns(shape());
     Shape cut = shape();
@@ -316,7 +305,7 @@ class GemmRunner final : public CudaProbeRunner {
   Buffer tables_;  // and the place of the first wrong element
 };
 
-class GemmProbe final : public CudaProbe {
+class GemmProbe final : public ProbeOf<CudaProbe, GemmRunner> {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override {
@@ -336,9 +325,6 @@ class GemmProbe final : public CudaProbe {
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {gemm::bytes_of(steps_from_host(steps)).sum(),
             gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes + CublasLtHandle::workspace_bytes};
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<GemmRunner>(*this, steps);
   }
 
  private:

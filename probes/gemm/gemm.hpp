@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/simulate.hpp"
 #include "probes/gemm/elements.hpp"
@@ -120,5 +121,37 @@ ProbeStep settled(ProbeStep step, std::span<const Shape> known, Advise advise, A
   step.axes.panels = advise(step);
   return step;
 }
+
+// A runner of a device that panels are copied to. `Base` is the probes' runner on such devices.
+template <class Base> class PanelRunner : public Base {
+ public:
+  using Base::Base;
+  double work() const final { return work_of(this->shape()); }
+  ProbeStep settled(const ProbeStep& step, std::span<const Shape> known) final {
+    return gemm::settled(
+        step, known,
+        [&](const ProbeStep& serial) {
+          this->prepare(serial);
+          return advised_panels(this->shape(), costs());
+        },
+        [&](const ProbeStep& alone) {
+          this->prepare(alone);
+          return best_host_columns();
+        });
+  }
+
+ protected:
+  // Both are of the step that was just prepared.
+  virtual PanelCosts costs() = 0;
+  virtual std::uint32_t best_host_columns() = 0;
+  virtual void set_up_panels() = 0;
+
+ private:
+  void set_up() final {
+    if (this->shape().panels == 0)
+      throw Error(ErrorKind::usage, "panels=0: how many there are has to be settled first");
+    set_up_panels();
+  }
+};
 
 }  // namespace npgpu::gemm

@@ -90,7 +90,7 @@ class HostGemmRunner final : public ProbeRunner {
   gemm::Update update_;
 };
 
-class HostGemmProbe final : public HostProbe {
+class HostGemmProbe final : public ProbeOf<HostProbe, HostGemmRunner> {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override { return "products of matrices by a BLAS, on one core and on all"; }
@@ -123,9 +123,6 @@ class HostGemmProbe final : public HostProbe {
     return context;
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {gemm::bytes_of(steps).sum(), 0}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<HostGemmRunner>(*this, steps);
-  }
 
  private:
   static constexpr Space spaces[] = {Space::host};

@@ -49,34 +49,20 @@ Seconds copy_time(const Link& link, std::uint64_t bytes) {
   return link.latency + Seconds{static_cast<double>(bytes) / link.bytes_per_s};
 }
 
-class GemmRunner final : public ProbeRunner {
+class GemmRunner final : public gemm::PanelRunner<ProbeRunner> {
  public:
   GemmRunner(const Probe& probe, std::span<const ProbeStep> steps)
-      : ProbeRunner(probe, steps),
+      : PanelRunner(probe, steps),
         device_(open_device(question().device)),
         launch_(device_->spec().time("kernel_launch_us", device_->spec().host.launch)),
         latency_(device_->spec().time("kernel_latency_us")),
         result_(*device_) {}
-  double work() const override { return gemm::work_of(shape()); }
   const Clock& clock() const override { return device_->clock(); }
   std::string binding() const override { return "simulated: no thread runs"; }
   Telemetry telemetry() override { return device_->telemetry(); }
-  ProbeStep settled(const ProbeStep& step, std::span<const Shape> known) override {
-    return gemm::settled(
-        step, known,
-        [&](const ProbeStep& serial) {
-          prepare(serial);
-          return gemm::advised_panels(shape(), costs());
-        },
-        [&](const ProbeStep& alone) {
-          prepare(alone);
-          return gemm::advised_host_columns(shape(), once_, costs().copy_a, host_time(gemm::all_columns(shape())));
-        });
-  }
 
  private:
-  void set_up() override {
-    if (shape().panels == 0) throw Error(ErrorKind::usage, "panels=0: how many there are has to be settled first");
+  void set_up_panels() override {
     once_ = question().space == Space::host ? gemm::time_of(shape(), costs(), shape().panels)
                                             : compute(gemm::all_columns(shape()));
     if (shape().host_columns) once_ = std::max(once_, host_time(gemm::host_columns(shape())));
@@ -97,7 +83,10 @@ class GemmRunner final : public ProbeRunner {
            (reads ? Seconds{static_cast<double>(gemm::bytes_of(question(), part).c) / (2 * spec.d2d->bytes_per_s)}
                   : Seconds{0});
   }
-  gemm::PanelCosts costs() const {
+  std::uint32_t best_host_columns() override {
+    return gemm::advised_host_columns(shape(), once_, costs().copy_a, host_time(gemm::all_columns(shape())));
+  }
+  gemm::PanelCosts costs() override {
     const Link &down = *device_->spec().link(Direction::h2d, Memory::pinned),
                &up = *device_->spec().link(Direction::d2h, Memory::pinned);
     Shape own = shape();  // without the host's columns
@@ -134,7 +123,7 @@ class GemmRunner final : public ProbeRunner {
   Result result_;
 };
 
-class SimulatedGemm final : public Probe {
+class SimulatedGemm final : public ProbeOf<Probe, GemmRunner> {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view device_kind() const override { return "sim"; }
@@ -183,9 +172,6 @@ class SimulatedGemm final : public Probe {
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, gemm::bytes_of(steps).sum()}; }
   MemoryNeed available(const ProbeCase& c) const override { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<GemmRunner>(*this, steps);
-  }
 
  private:
   static constexpr Space spaces[] = {Space::global, Space::host};

@@ -231,20 +231,14 @@ class InstructionsRunner final : public SumsRunner {
   std::uint64_t steps_ = 0;  // of the last run
 };
 
-class InstructionsProbe final : public CudaProbe {
+class InstructionsProbe final : public ProbeOf<CudaProbe, InstructionsRunner> {
  public:
   std::string_view name() const override { return "instructions"; }
-  std::string_view summary() const override {
-    return "special functions, fp64, int64, conversions, popc, shuffles and DPX: latency and rate of each";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     return instructions::refuses(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return instructions::shapes(context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<InstructionsRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return instructions::cases(device); }

@@ -240,7 +240,7 @@ class LatencyRunner final : public CudaProbeRunner {
   Readback end_{};            // of the last run
 };
 
-class LatencyProbe final : public CudaProbe {
+class LatencyProbe final : public ProbeOf<CudaProbe, LatencyRunner> {
  public:
   std::string_view name() const override { return "latency"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
@@ -262,9 +262,6 @@ class LatencyProbe final : public CudaProbe {
                                : c.space == Space::shared ? max_shared
                                                           : max_constant;
     return chase_shapes(access_of(c.space), step_of(c.space), least, most, of_octave);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<LatencyRunner>(*this, steps);
   }
 
  private:

@@ -67,7 +67,7 @@ class HostLatencyRunner final : public ProbeRunner {
   std::uint64_t loads_ = 0;
 };
 
-class HostLatencyProbe final : public HostProbe {
+class HostLatencyProbe final : public ProbeOf<HostProbe, HostLatencyRunner> {
  public:
   std::string_view name() const override { return "latency"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
@@ -94,9 +94,6 @@ class HostLatencyProbe final : public HostProbe {
     const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
     const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
     return chase_shapes(sizeof(void*), chase::line_bytes, min_bytes, most, points_of_octave, large_bytes);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<HostLatencyRunner>(*this, steps);
   }
 
  private:

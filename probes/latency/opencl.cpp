@@ -204,7 +204,7 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
   std::uint64_t walked_ = 0;  // since the set was laid out
 };
 
-class OpenclLatencyProbe final : public OpenclProbe {
+class OpenclLatencyProbe final : public ProbeOf<OpenclProbe, OpenclLatencyRunner> {
  public:
   std::string_view name() const override { return "latency"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
@@ -233,9 +233,6 @@ class OpenclLatencyProbe final : public OpenclProbe {
     }
     for (Shape& shape : all) shape.one_block_per_sm = false;
     return all;
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OpenclLatencyRunner>(*this, steps);
   }
 
  private:

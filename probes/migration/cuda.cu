@@ -208,7 +208,7 @@ class MigrationRunner final : public CudaProbeRunner {
   Word host_sum_ = 0;  // of the last repeat
 };
 
-class MigrationProbe final : public CudaProbe {
+class MigrationProbe final : public ProbeOf<CudaProbe, MigrationRunner> {
  public:
   std::string_view name() const override { return "migration"; }
   std::string_view summary() const override {
@@ -221,9 +221,6 @@ class MigrationProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override { return migration::shapes(c, context(c).layout); }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {max_bytes_of(steps), max_bytes_of(steps)};
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<MigrationRunner>(*this, steps);
   }
 
  private:

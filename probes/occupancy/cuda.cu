@@ -123,7 +123,7 @@ class OccupancyRunner final : public SumsRunner {
   std::uint32_t asked_ = 0;  // bytes of shared memory besides the kernel's own
 };
 
-class OccupancyProbe final : public CudaProbe {
+class OccupancyProbe final : public ProbeOf<CudaProbe, OccupancyRunner> {
  public:
   std::string_view name() const override { return "occupancy"; }
   std::string_view summary() const override {
@@ -137,9 +137,6 @@ class OccupancyProbe final : public CudaProbe {
     return occupancy::shapes(context(c).layout, registers());
   }
   MemoryNeed needs(std::span<const ProbeStep>) const override { return {0, occupancy::set_bytes}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OccupancyRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return {occupancy::question(device)}; }

@@ -303,7 +303,7 @@ class OnchipRunner final : public SumsRunner {
   mutable std::uint64_t sum_ = 0;
 };
 
-class OnchipProbe final : public CudaProbe {
+class OnchipProbe final : public ProbeOf<CudaProbe, OnchipRunner> {
  public:
   std::string_view name() const override { return "onchip"; }
   std::string_view summary() const override {
@@ -321,9 +321,6 @@ class OnchipProbe final : public CudaProbe {
   }
   std::vector<Shape> default_shapes(const ProbeCase& c) const override {
     return patterns::usual_onchip_shapes(context(c).layout, c.space);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OnchipRunner>(*this, steps);
   }
 
  private:

@@ -55,7 +55,7 @@ class OpenclOnchipRunner final : public OpenclSumsRunner {
   std::optional<Kernel> kernel_;
 };
 
-class OpenclOnchipProbe final : public OpenclProbe {
+class OpenclOnchipProbe final : public ProbeOf<OpenclProbe, OpenclOnchipRunner> {
  public:
   std::string_view name() const override { return "onchip"; }
   std::string_view summary() const override {
@@ -68,9 +68,6 @@ class OpenclOnchipProbe final : public OpenclProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override { return taken(c, patterns::onchip_shapes); }
   std::vector<Shape> default_shapes(const ProbeCase& c) const override {
     return taken(c, patterns::usual_onchip_shapes);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<OpenclOnchipRunner>(*this, steps);
   }
 
  private:

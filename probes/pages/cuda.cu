@@ -101,19 +101,13 @@ class PagesRunner final : public CudaProbeRunner {
   std::uint64_t walked_ = 0;  // since the set was laid out
 };
 
-class PagesProbe final : public CudaProbe {
+class PagesProbe final : public ProbeOf<CudaProbe, PagesRunner> {
  public:
   std::string_view name() const override { return "pages"; }
-  std::string_view summary() const override {
-    return "loads that wait for each other, each from another page of 2 MiB, up to nearly all of memory";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
     return pages::refuses(shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return pages::shapes(context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<PagesRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return {pages::only_case(device)}; }

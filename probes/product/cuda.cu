@@ -129,7 +129,7 @@ class ProductRunner final : public CudaProbeRunner {
   std::vector<unsigned> small_ = std::vector<unsigned>(period * period);
 };
 
-class ProductProbe final : public CudaProbe {
+class ProductProbe final : public ProbeOf<CudaProbe, ProductRunner> {
  public:
   std::string_view name() const override { return "product"; }
   std::string_view summary() const override {
@@ -141,9 +141,6 @@ class ProductProbe final : public CudaProbe {
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::product_shapes(context(c).layout); }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, 3 * max_bytes_of(steps)}; }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<ProductRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {

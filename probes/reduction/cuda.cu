@@ -201,7 +201,7 @@ class ReductionRunner final : public CudaProbeRunner {
   std::uint64_t passes_ = 0;  // of the last run
 };
 
-class ReductionProbe final : public CudaProbe {
+class ReductionProbe final : public ProbeOf<CudaProbe, ReductionRunner> {
  public:
   std::string_view name() const override { return "reduction"; }
   std::string_view summary() const override {
@@ -212,9 +212,6 @@ class ReductionProbe final : public CudaProbe {
     return patterns::refuses_reduction(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::reduction_shapes(context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<ReductionRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {

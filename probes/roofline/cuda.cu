@@ -198,7 +198,7 @@ class RooflineRunner final : public CudaProbeRunner {
   std::uint64_t repeats_ = 0;
 };
 
-class RooflineProbe final : public CudaProbe {
+class RooflineProbe final : public ProbeOf<CudaProbe, RooflineRunner> {
  public:
   std::string_view name() const override { return "roofline"; }
   std::string_view summary() const override {
@@ -209,9 +209,6 @@ class RooflineProbe final : public CudaProbe {
     return roofline::refuses(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return roofline::shapes(c, context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<RooflineRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return roofline::cases(device); }

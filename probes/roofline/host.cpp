@@ -91,7 +91,7 @@ class HostRooflineRunner final : public HostRunner {
   std::uint64_t pieces_ = 1, next_ = 0, walked_ = 0;
 };
 
-class HostRooflineProbe final : public HostProbe {
+class HostRooflineProbe final : public ProbeOf<HostProbe, HostRooflineRunner> {
  public:
   std::string_view name() const override { return "roofline"; }
   std::string_view summary() const override { return "multiply-adds on what all cores read from memory, by intensity"; }
@@ -141,9 +141,6 @@ class HostRooflineProbe final : public HostProbe {
                      .one_block_per_sm = 1,
                      .intensity = intensity});
     return all;
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<HostRooflineRunner>(*this, steps);
   }
 
  private:

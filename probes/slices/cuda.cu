@@ -135,12 +135,9 @@ class SlicesRunner final : public CudaProbeRunner {
   LineReadback end_{};  // of the last run
 };
 
-class SlicesProbe final : public CudaProbe {
+class SlicesProbe final : public ProbeOf<CudaProbe, SlicesRunner> {
  public:
   std::string_view name() const override { return "slices"; }
-  std::string_view summary() const override {
-    return "one line of L2 from each multiprocessor, many lines from one: which are near, and which far";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     if (const auto units = context(c).layout.units; shape.blocks != units)
@@ -148,9 +145,6 @@ class SlicesProbe final : public CudaProbe {
     return slices::refuses(shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return slices::shapes(c, context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<SlicesRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return slices::cases(device); }

@@ -190,7 +190,7 @@ class StagingRunner final : public SumsRunner {
   Buffer memory_;
 };
 
-class StagingProbe final : public CudaProbe {
+class StagingProbe final : public ProbeOf<CudaProbe, StagingRunner> {
  public:
   std::string_view name() const override { return "staging"; }
   std::string_view summary() const override {
@@ -208,9 +208,6 @@ class StagingProbe final : public CudaProbe {
     auto list = patterns::staging_shapes(context(c).layout);
     std::erase_if(list, [&](const Shape& shape) { return refuses_shape(c, shape).has_value(); });
     return list;
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<StagingRunner>(*this, steps);
   }
 
  private:

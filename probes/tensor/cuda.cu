@@ -274,7 +274,7 @@ class TensorRunner final : public SumsRunner {
   std::vector<std::uint32_t> without_, of_pair_;
 };
 
-class TensorProbe final : public CudaProbe {
+class TensorProbe final : public ProbeOf<CudaProbe, TensorRunner> {
  public:
   std::string_view name() const override { return "tensor"; }
   std::string_view summary() const override { return "products of small matrices by tensor cores, by type"; }
@@ -286,9 +286,6 @@ class TensorProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
   std::vector<Shape> default_shapes(const ProbeCase& c) const override {
     return tensor::default_shapes(context(c).layout, c);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<TensorRunner>(*this, steps);
   }
 
  private:

@@ -353,12 +353,9 @@ class TmaRunner final : public SumsRunner {
   mutable std::vector<std::uint32_t> slot_sums_;
 };
 
-class TmaProbe final : public CudaProbe {
+class TmaProbe final : public ProbeOf<CudaProbe, TmaRunner> {
  public:
   std::string_view name() const override { return "tma"; }
-  std::string_view summary() const override {
-    return "bulk copies and boxes of tensor maps (TMA): latency over a plain load, rates by box and depth";
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     if (auto why = tma::refuses(c, shape)) return why;
@@ -368,9 +365,6 @@ class TmaProbe final : public CudaProbe {
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return tma::shapes(c, context(c).layout, multicasts_at_once);
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<TmaRunner>(*this, steps);
   }
 
  private:

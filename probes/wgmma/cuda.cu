@@ -99,21 +99,15 @@ class WgmmaRunner final : public SumsRunner {
   std::vector<std::uint32_t> even_, odd_more_;
 };
 
-class WgmmaProbe final : public CudaProbe {
+class WgmmaProbe final : public ProbeOf<CudaProbe, WgmmaRunner> {
  public:
   std::string_view name() const override { return "wgmma"; }
-  std::string_view summary() const override {
-    return "products of a warp group by columns of B: latency, A from shared memory or registers, sparse A";
-  }
   bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     return wgmma::refuses(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return wgmma::shapes(c, context(c).layout); }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<WgmmaRunner>(*this, steps);
-  }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return wgmma::cases(device); }

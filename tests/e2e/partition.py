@@ -10,6 +10,13 @@ import sys
 from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
+
+
+def study_of(trace, *arguments):
+    return subprocess.run([sys.executable, "-m", "npgpu.study", trace, "--partitions", *arguments], capture_output=True, text=True,
+                          env={**os.environ, "NPGPU": PROGRAM, "PYTHONPATH": os.path.join(SOURCE, "plots"), "COLUMNS": "120"})
+
+
 with folder() as where:
     def at(name):
         return os.path.join(where, name)
@@ -53,9 +60,19 @@ with folder() as where:
     text = run("report", at("sim.h5"), "--case", "partitions", "jobs")
     check(text.code == 0 and "SIMULATED" in text.out and "missing" not in text.out, text.out + text.err)
     study = json.loads(run("report", at("sim.h5"), "--json").out)["partition_studies"][0]
-    scores = {m["model"]: m for m in study["models"]}
+    told = study_of(at("sim.h5"), "--json")
+    check(told.returncode == 0, told.stderr)
+    scores = {m["model"]: m for m in json.loads(told.stdout)["studies"][0]["models"]}
     check(scores["simulator"]["sizes"] == 7 and scores["simulator"]["regret"]["median"] <= 0.01, f"{scores['simulator']}")
     check(scores["Veneva & Imamura 2025"]["sizes"] > 0, f"{scores['Veneva & Imamura 2025']}")
+    # Regrets are 0 and more, one stream is chosen for all sizes, and its times are no prediction.
+    worst = max(row["choices"][3]["regret"] for row in study["sizes"])
+    check(scores["n = 1"]["regret"]["most"] == worst > 0 and scores["n = 1"]["error"]["median"] is None, f"{scores['n = 1']}")
+    said = study_of(at("sim.h5")).stdout
+    for words in ("SIMULATED choices of streams for the tridiagonal partition method, fp64", "T2 even %", "sizes that were measured in two rounds"):
+        check(words in said, f"'{words}' is said: {said}")
+    refused = study_of(at("nosuch.h5"))
+    check(refused.returncode == 2 and refused.stderr.count("\n") == 1, refused.stderr)
     check(study["fitted"]["sum_slope"] > 0, f"{study['fitted']}")
 
     # The figure, if there is a matplotlib.

@@ -32,8 +32,5 @@ struct LoggedErrors {
 
 // Of records as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus".
 LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id);
-inline std::size_t count_xids(const std::vector<std::string>& log, const std::string& pci_bus_id) {
-  return errors_of(log, pci_bus_id).count();
-}
 
 }  // namespace npgpu::host

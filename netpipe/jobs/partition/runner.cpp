@@ -18,12 +18,9 @@ PartitionSample PartitionRunner::sample_of(Seconds whole, Seconds stage2, std::s
   sample.host_us = microseconds(whole);
   sample.stage2_us = microseconds(stage2);
   if (question().timed == PartitionTiming::whole) return sample;
-  sample.stage1_in_us = microseconds(parts[0].h2d);
-  sample.stage1_kernel_us = microseconds(parts[0].kernel);
-  sample.stage1_out_us = microseconds(parts[0].d2h);
-  sample.stage3_in_us = microseconds(parts[1].h2d);
-  sample.stage3_kernel_us = microseconds(parts[1].kernel);
-  sample.stage3_out_us = microseconds(parts[1].d2h);
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (const Stage stage : {Stage::h2d, Stage::kernel, Stage::d2h})
+      sample.*partition_stages[place_of(part, stage)].at = microseconds(parts[part].of(stage));
   return sample;
 }
 

@@ -175,8 +175,6 @@ Outcome outcome_of(const Comparison& all) {
 Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
   const std::vector<CaseCurve> curves = model::curves_of(a, b);
   Comparison all;
-  all.a_runs = a.size();
-  all.b_runs = b.size();
   all.other_hardware = other_hardware(a, b);
   all.other_cards = other_cards(a, b);
   all.tolerances = model::tolerances_of(tolerance);

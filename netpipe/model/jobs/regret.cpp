@@ -60,24 +60,4 @@ Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size
   return e;
 }
 
-CrossValidated cross_validated(std::span<const Estimate> regrets) {
-  std::vector<double> values;
-  CrossValidated all;
-  for (const Estimate& e : regrets) {
-    if (std::isnan(e.value)) continue;
-    values.push_back(e.value);
-    all.worse += e.low > 0;
-  }
-  all.choices = static_cast<std::uint32_t>(values.size());
-  if (values.empty()) return all;
-  std::ranges::sort(values);
-  // The least that so many of 100 are not greater than, as in spread_of(); from below for the 5th.
-  const std::size_t rank = (95 * values.size() + 99) / 100;
-  all.mean = model::mean_of(values);
-  all.median = median(values);
-  all.p5 = values[values.size() - rank];
-  all.p95 = values[rank - 1];
-  return all;
-}
-
 }  // namespace npgpu

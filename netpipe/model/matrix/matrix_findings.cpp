@@ -47,20 +47,26 @@ class MatrixJudge {
   NodeFinding& add(NodeFinding finding) { return all_.emplace_back(std::move(finding)); }
 
   std::vector<CopyPlace> places(const CopyStates& states) const { return places_of(states, gpus_, evidence_.links); }
+  // By two of the counts of copies' results, with the results of each way.
+  std::pair<std::vector<CopyPlace>, std::map<CopyWay, const CopyResults*>> places_by(
+      std::size_t CopyResults::*all, std::size_t CopyResults::*bad) const {
+    CopyStates states;
+    std::map<CopyWay, const CopyResults*> results;
+    for (const CopyResults& one : copies_) {
+      if (one.*all == 0) continue;
+      const CopyWay way{one.source, one.target};
+      states.all.insert(way);
+      results[way] = &one;
+      if (one.*bad > 0) states.bad.insert(way);
+    }
+    return {places(states), std::move(results)};
+  }
 
   // ---- payloads that arrived wrong ---------------------------------------------------------------------------------
 
   void wrong_copies() {
-    CopyStates states;
-    std::map<CopyWay, const CopyResults*> results;
-    for (const CopyResults& one : copies_) {
-      if (one.compared == 0) continue;
-      const CopyWay way{one.source, one.target};
-      states.all.insert(way);
-      results[way] = &one;
-      if (one.wrong > 0) states.bad.insert(way);
-    }
-    for (const CopyPlace& place : places(states)) {
+    const auto [found, results] = places_by(&CopyResults::compared, &CopyResults::wrong);
+    for (const CopyPlace& place : found) {
       std::size_t compared = 0, wrong = 0, of_several = 0;
       WrongBytes bytes = WrongBytes::none;
       std::string first;
@@ -258,16 +264,8 @@ class MatrixJudge {
   // ---- what was planned, and has no figure --------------------------------------------------------------------------
 
   void missing_figures() {
-    CopyStates states;
-    std::map<CopyWay, const CopyResults*> results;
-    for (const CopyResults& one : copies_) {
-      if (one.cases == 0) continue;
-      const CopyWay way{one.source, one.target};
-      states.all.insert(way);
-      results[way] = &one;
-      if (one.failed > 0) states.bad.insert(way);
-    }
-    for (const CopyPlace& place : places(states)) {
+    const auto [found, results] = places_by(&CopyResults::cases, &CopyResults::failed);
+    for (const CopyPlace& place : found) {
       std::size_t cases = 0, failed = 0, of_several = 0;
       std::string why;
       for (const CopyWay& way : place.ways) {

@@ -45,9 +45,8 @@ Estimate later(Estimate e, double us) {
 }
 
 // `streams`: nothing where the model has no answer.
-PartitionChoice choice_of(const std::string& model, std::optional<std::uint32_t> streams, const PartitionRow& row) {
+PartitionChoice choice_of(std::optional<std::uint32_t> streams, const PartitionRow& row) {
   PartitionChoice c;
-  c.model = model;
   const auto at = streams ? std::ranges::find(row.streams, *streams) : row.streams.end();
   if (at == row.streams.end()) return c;
   c.streams = streams;
@@ -78,9 +77,8 @@ PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
   if (const auto unsplit = runs.stages.find(1); unsplit != runs.stages.end()) {
     row.stages_us = unsplit->second.stages_us;
     row.sum_us = 0;
-    for (const auto stage :
-         {PartitionStage::kernel1, PartitionStage::out1, PartitionStage::in3, PartitionStage::kernel3})
-      row.sum_us += unsplit->second.of(stage).value;
+    for (const Stage stage : {Stage::kernel, Stage::d2h}) row.sum_us += unsplit->second.of(0, stage).value;
+    for (const Stage stage : {Stage::h2d, Stage::kernel}) row.sum_us += unsplit->second.of(1, stage).value;
   }
   for (std::size_t i = 0; i < row.streams.size(); ++i) {
     const double n = row.streams[i];
@@ -95,30 +93,29 @@ PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
 PartitionChoice choice_of_paper(const std::vector<PartitionRow>& rows, const PartitionRow& row) {
   const PartitionRegressions m = regressions_of(rows, &row);
   const double size = static_cast<double>(row.size);
-  PartitionChoice c = choice_of("Veneva & Imamura 2025", m.optimum(size, row.streams), row);
+  PartitionChoice c = choice_of(m.optimum(size, row.streams), row);
   if (!c.streams) return c;
   for (const std::uint32_t n : row.streams) c.predicted_us.push_back(row.time_us.front().value - m.gain(size, n));
   return c;
 }
 
 PartitionChoice choice_of_creation(const PartitionRow& row, Seconds create) {
-  const std::string name = "sqrt(sum / t_sc)";
-  if (!(create > Seconds{0}) || std::isnan(row.sum_us)) return choice_of(name, std::nullopt, row);
+  if (!(create > Seconds{0}) || std::isnan(row.sum_us)) return choice_of(std::nullopt, row);
   const double wanted = creation_optimum(row.sum_us, microseconds(create));
   const auto farther = [&](std::uint32_t a, std::uint32_t b) { return std::abs(a - wanted) < std::abs(b - wanted); };
-  return choice_of(name, *std::ranges::min_element(row.streams, farther), row);
+  return choice_of(*std::ranges::min_element(row.streams, farther), row);
 }
 
 // ---- the simulator --------------------------------------------------------------------------------------------------
 
 // A kernel's time over parts of the whole, from its runs by stages: those are from event to event, so that the gap of
 // the kernel and the latency after the copies in belong to them.
-Curve kernel_curve(const ByChunks& stages, PartitionStage stage, const StreamCosts& costs) {
+Curve kernel_curve(const ByChunks& stages, std::size_t part, const StreamCosts& costs) {
   constexpr double least_us = 0.1;
   const double beside = microseconds(costs.gap.kernel + costs.latency.h2d);
   std::vector<Curve::Point> points;
   for (auto one = stages.rbegin(); one != stages.rend(); ++one) {
-    const double us = one->second.of(stage).value / one->first - beside;
+    const double us = one->second.of(part, Stage::kernel).value / one->first - beside;
     if (!std::isnan(us)) points.push_back({1.0 / one->first, from_microseconds(std::max(least_us, us))});
   }
   return Curve(std::move(points));
@@ -126,48 +123,19 @@ Curve kernel_curve(const ByChunks& stages, PartitionStage stage, const StreamCos
 
 PartitionChoice choice_of_simulator(const PartitionRow& row, const SizeRuns& runs, const PartitionCase& question,
                                     std::uint32_t sub_system, const MeasuredCosts* costs) {
-  const std::string name = "simulator";
-  if (!costs || !runs.stages.contains(1) || std::isnan(row.stage2_us.value)) return choice_of(name, std::nullopt, row);
+  if (!costs || !runs.stages.contains(1) || std::isnan(row.stage2_us.value)) return choice_of(std::nullopt, row);
   Pipeline pipeline = partition_pipeline(question.type, {row.size, sub_system});
   pipeline[0].host = from_microseconds(row.stage2_us.value);
   for (std::size_t part = 0; part < pipeline.size(); ++part)
     for (PipelineStage& stage : pipeline[part].stages)
-      if (stage.stage == Stage::kernel)
-        stage.kernel.of_fraction =
-            kernel_curve(runs.stages, part == 0 ? PartitionStage::kernel1 : PartitionStage::kernel3, costs->costs);
+      if (stage.stage == Stage::kernel) stage.kernel.of_fraction = kernel_curve(runs.stages, part, costs->costs);
   const Prediction p = choose_streams(pipeline, costs->costs, partition_order, row.streams);
-  PartitionChoice c = choice_of(name, p.streams, row);
+  PartitionChoice c = choice_of(p.streams, row);
   for (const StreamTime& one : p.candidates) c.predicted_us.push_back(microseconds(one.run.total));
   return c;
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------
-
-PartitionScore score_of(const std::string& source, const std::vector<PartitionRow>& rows, std::size_t model) {
-  PartitionScore s;
-  s.source = source;
-  std::vector<double> regrets, even, errors;
-  std::vector<Estimate> validated;
-  double hits = 0;
-  for (const PartitionRow& row : rows) {
-    const PartitionChoice& c = row.choices[model];
-    s.model = c.model;
-    if (!c.streams) continue;
-    ++s.sizes;
-    regrets.push_back(c.regret.value);
-    if (std::isfinite(c.even_regret.value)) even.push_back(c.even_regret.value);
-    validated.push_back(c.cross_validated);
-    hits += c.hit;
-    for (std::size_t i = 1; i < c.predicted_us.size(); ++i)
-      errors.push_back(std::abs(c.predicted_us[i] / row.time_us[i].value - 1));
-  }
-  s.regret = spread_of(regrets);
-  s.even_regret = spread_of(even);
-  s.cross_validated = cross_validated(validated);
-  s.error = spread_of(errors);
-  if (s.sizes) s.hits = hits / s.sizes;
-  return s;
-}
 
 void study(PartitionStudy& s, const Sizes& sizes, const std::vector<MeasuredCosts>& all_costs, const StudyKey& key) {
   const auto own = std::ranges::find_if(all_costs, [&](const MeasuredCosts& c) {
@@ -192,16 +160,13 @@ void study(PartitionStudy& s, const Sizes& sizes, const std::vector<MeasuredCost
   for (const PartitionRow& row : s.rows)
     choices.push_back({choice_of_simulator(row, sizes.at(row.size), {s.device, s.type}, s.sub_system, costs),
                        choice_of_paper(s.rows, row), choice_of_creation(row, costs ? costs->create : Seconds{0}),
-                       choice_of("n = 1", 1, row)});
-  for (std::size_t i = 0; i < choices.size(); ++i) s.rows[i].choices = std::move(choices[i]);
-  const char* const sources[] = {"discrete events with measured costs, nothing fitted to whole runs",
-                                 "(4) and (7), fitted to the other sizes", "Gomez-Luna et al. 2012, as their Table I",
-                                 "no streams"};
-  std::vector<double> measuring;
-  for (const PartitionRow& row : s.rows)
-    for (const double regret : regrets_of_measuring(row.us_by_round)) measuring.push_back(regret);
-  s.measuring = spread_of(std::move(measuring));
-  for (std::size_t m = 0; m < std::size(sources); ++m) s.models.push_back(score_of(sources[m], s.rows, m));
+                       choice_of(1, row)});
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    PartitionRow& row = s.rows[i];
+    row.choices = std::move(choices[i]);
+    for (const std::uint32_t n : row.streams)
+      row.fitted_overhead_us.push_back(s.fitted.overhead(static_cast<double>(row.size), n));
+  }
 }
 
 }  // namespace

@@ -8,10 +8,6 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::array<double PartitionSample::*, names_of<PartitionStage>.size()> stage_columns{
-    &PartitionSample::stage1_in_us, &PartitionSample::stage1_kernel_us, &PartitionSample::stage1_out_us,
-    &PartitionSample::stage3_in_us, &PartitionSample::stage3_kernel_us, &PartitionSample::stage3_out_us};
-
 PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& point) {
   PartitionResult r = model::checked_result_of(series, point, "results were wrong");
   if (r.is_wrong) return r;
@@ -32,7 +28,7 @@ PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& 
                                                   return one.stage2_us >= 0 && rest >= 0 ? rest : not_measured;
                                                 }),
                                       series.drift);
-  for (std::size_t i = 0; i < stage_columns.size(); ++i) r.stages_us[i] = median_of(stage_columns[i]);
+  for (std::size_t i = 0; i < partition_stages.size(); ++i) r.stages_us[i] = median_of(partition_stages[i].at);
   for (const auto* visit : point.visits)
     for (const PartitionSample& one : samples_of(series, *visit)) r.residual = std::fmax(r.residual, one.residual);
   if (!r.is_timed) r.why = "no usable trial";

@@ -22,26 +22,15 @@ std::string doubt_text(const TransferResult& p) {
   return std::string(p.unsteady ? ", unsteady" : "") + (p.disturbed.empty() ? "" : ", disturbed: " + p.disturbed);
 }
 
-Curve rates_of_copies(const CopyCurve& copies) {
+// A figure of the points that have it.
+template <class Text>
+Curve curve_of(const CopyCurve& copies, Estimate TransferResult::*figure, double times, Text text) {
   Curve curve{copies.name, {}};
   for (const TransferResult& p : copies.points)
-    if (std::isfinite(p.rate.value))
+    if (const Estimate& e = p.*figure; e.value > 0)
       curve.points.push_back(
-          {static_cast<double>(p.axes.bytes), p.rate.value * 1e-9, p.rate.low * 1e-9, p.rate.high * 1e-9,
-           is_doubtful(p),
-           fmt::format("{}, {} ({})", size_text(p.axes.bytes), rate_text(p.rate.value), interval_text(p.rate)) +
-               doubt_text(p)});
-  return curve;
-}
-Curve times_of_copies(const CopyCurve& copies) {
-  Curve curve{copies.name, {}};
-  for (const TransferResult& p : copies.points)
-    if (p.time_us.value > 0)
-      curve.points.push_back(
-          {static_cast<double>(p.axes.bytes), p.time_us.value * 1e-6, p.time_us.low * 1e-6, p.time_us.high * 1e-6,
-           is_doubtful(p),
-           fmt::format("{}, {} ({})", size_text(p.axes.bytes), time_text(p.time_us.value), interval_text(p.time_us)) +
-               doubt_text(p)});
+          {static_cast<double>(p.axes.bytes), e.value * times, e.low * times, e.high * times, is_doubtful(p),
+           fmt::format("{}, {} ({})", size_text(p.axes.bytes), text(e.value), interval_text(e)) + doubt_text(p)});
   return curve;
 }
 
@@ -72,7 +61,7 @@ std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const st
   const Direction way = shown.front()->question.direction;
   const char* const each = way == Direction::h2d || way == Direction::d2h ? " each way" : "";
   for (const CopyCurve* copies : shown) {
-    plot.curves.push_back(rates_of_copies(*copies));
+    plot.curves.push_back(curve_of(*copies, &TransferResult::rate, 1e-9, rate_text));
     const double limit = copies->limit.per_s * 1e-9;
     if (std::isfinite(limit) && std::ranges::find(plot.limits, limit, &Line::at) == plot.limits.end())
       plot.limits.push_back({limit, fmt::format("limit {}{}", rate_text(copies->limit.per_s), each)});
@@ -90,7 +79,8 @@ std::string time_chart(const std::vector<const CopyCurve*>& shown, const std::st
       "copies has the times of small ones.";
   plot.x = {"size of a copy", Unit::bytes, true};
   plot.y = {"time of a copy", Unit::seconds, true};
-  for (const CopyCurve* copies : shown) plot.curves.push_back(times_of_copies(*copies));
+  for (const CopyCurve* copies : shown)
+    plot.curves.push_back(curve_of(*copies, &TransferResult::time_us, 1e-6, time_text));
   return figure_of(plot);
 }
 

@@ -1,20 +1,9 @@
 """The partition method: what streams cost beside what they hide, over their number (Veneva & Imamura 2025, figures 3 and 4).
 
 Dots: measured; lines: the forms of the paper's (7) that `npgpu report` refits, for up to 1e6 unknowns and for more."""
-import numpy as np
-
 from npgpu.plots import figure, loader, partition
 
-SMALL_UP_TO = 1e6  # where the paper changes from one form to the other
 MOST = 8  # sizes that are drawn
-
-
-def overhead(fitted, size, n):
-    """(7), in us; NaN where it was not fitted."""
-    f = {k: loader.number(v) for k, v in fitted.items()}
-    if size <= SMALL_UP_TO:
-        return f["small_size"] * size + f["small_log"] * np.log10(n) + f["small_start"]
-    return (f["big_size"] * size + f["big_log"]) * 4 / 3 * np.log2(n) + f["big_start"]
 
 
 def options():
@@ -36,7 +25,7 @@ def draw(trace):
             if not len(n):
                 continue
             axes.plot(n, loader.numbers(points, "overhead_us") * 1e-3, color=color, marker="o", markersize=3.4, linestyle="none", label=f"{row['size']:g}")
-            axes.plot(n, overhead(study["fitted"], row["size"], n) * 1e-3, color=color, linewidth=1)
+            axes.plot(n, loader.numbers(points, "fitted_overhead_us") * 1e-3, color=color, linewidth=1)
         axes.set_xscale("log", base=2)
         axes.set_yscale("symlog", linthresh=0.1)
         axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))

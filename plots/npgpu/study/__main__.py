@@ -1,10 +1,11 @@
-"""python -m npgpu.study COSTS [--measured TRACE]: predictions held against measured jobs."""
+"""python -m npgpu.study COSTS [--measured TRACE]: predictions held against measured jobs; or, with --partitions, choices held
+against measured runs of the partition method."""
 import argparse
 import json
 import sys
 
 from npgpu.program import BadTrace
-from npgpu.study import scores, text
+from npgpu.study import partitions, scores, text
 
 
 def main():
@@ -14,11 +15,15 @@ def main():
     parser.add_argument("--measured", metavar="TRACE", help="the trace of the measured jobs (npgpu streams --experiment design), if it is another one")
     parser.add_argument("--device", help="of those whose costs the trace holds")
     parser.add_argument("--every-job", action="store_true", help="also print the times of every job")
-    parser.add_argument("--json", action="store_true", help="all of it as JSON, npgpu-evaluation")
+    parser.add_argument("--partitions", action="store_true", help="of the trace's runs of the partition method (npgpu partition) instead")
+    parser.add_argument("--json", action="store_true", help="all of it as JSON, npgpu-evaluation or npgpu-partition-evaluation")
     how = parser.parse_args()
     try:
-        found = scores.of_trace(how.trace, how.measured, how.device)
-        print(json.dumps(found, indent=1) if how.json else text.report(found, how.every_job))
+        if how.partitions:
+            found, as_text = partitions.of_trace(how.trace), text.partitions_report
+        else:
+            found, as_text = scores.of_trace(how.trace, how.measured, how.device), lambda told: text.report(told, how.every_job)
+        print(json.dumps(found, indent=1) if how.json else as_text(found))
     except BadTrace as error:
         print(f"npgpu.study: {error}", file=sys.stderr)
         return 2

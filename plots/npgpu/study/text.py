@@ -6,7 +6,6 @@ from npgpu.study.scores import errors_of
 from npgpu.study.statistics import place_of_least, spread
 
 
-
 def percent(part):
     return "-" if part is None else f"{100 * part:.2f}"
 
@@ -57,29 +56,31 @@ def three(spread_of):
     return [percent(spread_of[key]) for key in ("median", "p95", "most")]
 
 
+def hits_text(model):
+    return f"{100 * model['hits']:.0f}" if model["hits"] is not None else "-"
+
+
 def models_table(models):
-    rows = [[m["model"], *three(m["error"]), *three(m["regret"]), *three(m["advised_regret"])[:2], f"{100 * m['hits']:.0f}" if m["hits"] is not None else "-",
+    rows = [[m["model"], *three(m["error"]), *three(m["regret"]), *three(m["advised_regret"])[:2], hits_text(m),
              f"{m['r2']:.4f}" if m["r2"] is not None else "-"] for m in models]
     return table(["model", "|error| %", "p95", "max", "regret %", "p95", "max", "advised %", "p95", "hits %", "R2"], rows)
 
 
-def cross_validated(found):
-    models = found["models"]
-    rows = [(m["model"], m["cross_validated"]) for m in models]
-    rows.insert(1, (models[0]["model"] + ", as advised", models[0]["advised_cross_validated"]))
+def cross_validated(rows, measuring, what):
+    """`rows`: names with what cross-validated regrets came to; `what`: of which there are many, in the plural."""
     rows = [[name, str(r["choices"]), *(percent(r[key]) for key in ("mean", "median", "p5", "p95")), str(r["worse"])]
             for name, r in rows if r["choices"]]
     if not rows:
-        return note("There is no cross-validated regret: it takes jobs that were measured in two rounds or more.")
-    parts = [table(["regret, cross-validated", "jobs", "mean %", "median %", "p5", "p95", "worse"], rows), note(
+        return note(f"There is no cross-validated regret: it takes {what} that were measured in two rounds or more.")
+    parts = [table(["regret, cross-validated", what, "mean %", "median %", "p5", "p95", "worse"], rows), note(
         "Cross-validated: each round is left out in turn. The others say which number is best, and the round left out times that "
         "number and the model's. The regret above is over the least of noisy times, so that even perfect advice has some; this one "
         "is nearly free of that bias. Below 0 the model's number was better than the one that the other rounds found. Noise widens "
-        "both tails alike, and p5 shows by how much. worse: jobs whose 95 % interval is above 0.")]
-    if found["measuring"]["median"] is not None:
+        f"both tails alike, and p5 shows by how much. worse: {what} whose 95 % interval is above 0.")]
+    if measuring["median"] is not None:
         parts.append(note(
             "Measuring in place of predicting: every other round chooses the best number. In the rounds between, its regret is "
-            f"{percent(found['measuring']['median'])} % in the median and {percent(found['measuring']['p95'])} % at the 95th "
+            f"{percent(measuring['median'])} % in the median and {percent(measuring['p95'])} % at the 95th "
             "percentile; noise alone causes that."))
     return "\n".join(parts)
 
@@ -124,7 +125,9 @@ def models_text(found, every_job):
         parts.append(note(
             f"The host's calls took {calls['value']:.2f} times as long as the costs say ({low} .. {high}), and predictions of short jobs "
             "are off by as much. 'host as it was' charges each call that much more or less."))
-    parts += ["", cross_validated(found), "", lengths_table(found)]
+    validated = [(m["model"], m["cross_validated"]) for m in found["models"]]
+    validated.insert(1, (found["models"][0]["model"] + ", as advised", found["models"][0]["advised_cross_validated"]))
+    parts += ["", cross_validated(validated, found["measuring"], "jobs"), "", lengths_table(found)]
     for w in found["workloads"] if every_job else ():
         parts += ["", job_text(w)]
     return "\n".join(parts)
@@ -165,3 +168,23 @@ def report(found, every_job=False):
     if found["graphs"]:
         parts.append(graphs_text(found["graphs"]))
     return "\n\n".join(parts)
+
+
+def partition_study(study):
+    simulated = "SIMULATED " if study["simulated"] else ""
+    name = f" ({study['device_name']})" if study["device_name"] else ""
+    rows = [[m["model"], str(m["sizes"]), *three(m["regret"]), *three(m["even_regret"])[:2], *three(m["error"]), hits_text(m)]
+            for m in study["models"] if m["sizes"]]
+    return "\n".join([
+        f"{simulated}choices of streams for the tridiagonal partition method, {study['type']}, sub-systems of {study['sub_system']}, on "
+        f"{study['device']}{name}\n",
+        table(["model", "sizes", "regret %", "p95", "max", "T2 even %", "p95", "|error| %", "p95", "max", "hits %"], rows), note(
+            "Medians, 95th percentiles and maxima over sizes. regret: measured time with the number of streams that the model chose, "
+            "over the best. T2 even: the same, with the host's stage taking the same time in all runs of a size, the median; it is the "
+            "same work in all of them, and most of what they scatter by. |error|: predicted times with two and more streams. The "
+            "simulator is not fitted to whole runs; the paper's regressions are fitted to the sizes other than the one they choose for."),
+        "", cross_validated([(m["model"], m["cross_validated"]) for m in study["models"]], study["measuring"], "sizes")])
+
+
+def partitions_report(found):
+    return "\n\n".join(map(partition_study, found["studies"]))
