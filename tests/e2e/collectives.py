@@ -64,7 +64,7 @@ with folder() as where:
         with open(spec, "w", encoding="utf-8") as file:
             json.dump({"like": os.path.join(SOURCE, "data/devices/nodes/node8-half-nvlink.json"), "name": "node", "source": "a test",
                        "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
-                       "instead": [{"between": f"gpu{i}", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5} for i in slow]}, file)
+                       "instead": [{"between": f"gpu{i}", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5, "nvlinks": 18} for i in slow]}, file)
         some = measured("sim:" + spec, at("links.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
         named = [[int(gpu.rsplit(":", 1)[1]) for gpu in link["devices"]] for link in study_of(at("links.h5"))["slow_links"]]
         check(some.code == 3 and named == ([list(row)] if row else [[1], [5]]), f"{slow}: {some.code} {named}")

@@ -109,7 +109,8 @@ void judge_column(ItemColumn& column, const Logs& logs, const KnownScatter& know
     FleetValue& value = column.values.emplace_back();
     if (!std::isfinite(logs.value[m])) continue;
     double apart = own[m] - standard.center;
-    if (!hosts.empty()) apart = std::min(apart, logs.value[m] - center);  // slow among all, and among its host's
+    // Slow among all, and among its host's; NaN where the reference has no median, and so no comparison.
+    if (!hosts.empty()) apart = std::min(logs.value[m] - center, apart);
     value.share = std::expm1(apart);
     value.low = std::expm1(apart - (logs.value[m] - logs.near[m]));
     value.z = apart / standard.unit;
