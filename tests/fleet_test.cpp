@@ -531,6 +531,10 @@ TEST_CASE("who is held against nothing is not judged, and not without fault") {
   for (FleetItem& item : damaged.groups[0].items) item.median = not_measured;
   rules.reference = &damaged;
   CHECK_FALSE(judge_fleet(fleet_of({10, 20}), rules).groups[0].judged);
+  auto calls = fleet_of({10, 20});  // what the host has a part in
+  for (FleetRun& run : calls) run.gpus[0].figures[0].kind = FigureKind::call;
+  for (FleetItem& item : damaged.groups[0].items) item.figure = FigureKind::call;
+  CHECK_FALSE(judge_fleet(calls, rules).groups[0].judged);
   // And of six GPUs that were measured at a size of their own each.
   auto six = fleet_of({10, 10, 10, 10, 10, 20});
   for (std::size_t i = 0; i < six.size(); ++i) six[i].gpus[0].figures[0].at = std::to_string(i) + " MiB";
