@@ -455,6 +455,94 @@ TEST_CASE("a GPU that becomes slower while it runs, or has two clocks, is to be 
   CHECK(suspect.causes[1].cause == "two_times");
 }
 
+TEST_CASE("by three rounds nobody becomes slower whose times scatter as much from visit to visit") {
+  // Nine tenths of the visits within 8.2 %: 5 % a visit, so trends differ by 7.1 % where a third is one round, by 5 %
+  // where it is two. With ten degrees of freedom, and 2.59 at none, of 24 tests, logarithms of 0.30 and 0.21 are the
+  // limits. By the known 2 % alone it would be 10 %.
+  const auto suspects = [](std::vector<double> rounds) {
+    auto runs = fleet_of({10, 10, 10, 10, 10, 10, 10, 10});
+    for (FleetRun& run : runs)
+      run.gpus[0].courses = {{FigureKind::small_copy, std::vector<double>(rounds.size(), 0), 0.0823, not_measured}};
+    runs[4].gpus[0].courses[0].rounds = std::move(rounds);
+    return judge_fleet(runs).suspects();
+  };
+  CHECK(suspects({0, 0.05, 0.15}) == 0);
+  CHECK(suspects({0, 0.25, 0.5}) == 1);
+  CHECK(suspects({0, 0, 0, 0, 0.25, 0.25}) == 1);
+  CHECK(suspects({0, 0, 0.25}) == 0);
+}
+
+TEST_CASE("where half of a group are slow, or more, it is said that which are right cannot be known") {
+  const auto split_in = [](std::size_t fast, std::size_t slow) {
+    std::vector<double> times(fast, 10);
+    times.insert(times.end(), slow, 12);
+    return judge_fleet(fleet_of(times));
+  };
+  // Fewer than half: they are slow.
+  const Fleet few = split_in(5, 4);
+  CHECK(few.splits() == 0);
+  CHECK(few.confirmed() == 4);
+  // Half: they are to be looked at, and exclude no node.
+  const Fleet half = split_in(5, 5);
+  CHECK(half.suspects() == 5);
+  CHECK(half.confirmed() == 0);
+  CHECK(exclude_text(half).empty());
+  REQUIRE(half.splits() == 1);
+  // More than half: the others are no suspects, and neither is it as if all were well.
+  for (const std::size_t fast : {4, 1}) {
+    const Fleet most = split_in(fast, 10 - fast);
+    CHECK(most.suspects() == 0);
+    REQUIRE(most.splits() == 1);
+    const FleetSplit& split = most.groups[0].splits.at(0);
+    CHECK(split.what == "copy, within the device");
+    CHECK(split.faster == fast);
+    CHECK(split.slower == 10 - fast);
+    CHECK(split.fast == doctest::Approx(10));
+    CHECK(split.slow == doctest::Approx(12));
+  }
+  // Fewer than a tenth are an exception, as of twenty equal ones and one.
+  CHECK(split_in(1, 20).splits() == 0);
+  // An interval that reaches the others' decides nothing.
+  auto wide = fleet_of({10, 10, 10, 12, 12, 12, 12});
+  for (int i = 0; i < 3; ++i) wide[i].gpus[0].figures[0].high = 12;
+  CHECK(judge_fleet(wide).splits() == 0);
+  // A reference knows.
+  const FleetBaseline good = baseline_of(split_in(10, 0));
+  FleetRules rules;
+  rules.reference = &good;
+  rules.least_gpus = 20;
+  const auto runs = fleet_of({10, 10, 12, 12, 12, 12});
+  CHECK(judge_fleet(runs, rules).splits() == 0);
+  CHECK(judge_fleet(runs, rules).confirmed() == 4);
+}
+
+TEST_CASE("who is held against nothing is not judged, and not without fault") {
+  const FleetBaseline good = baseline_of(judge_fleet(fleet_of({10, 10, 10, 10, 10})));
+  FleetRules rules;
+  rules.reference = &good;
+  auto runs = fleet_of({10, 20});
+  CHECK(judge_fleet(runs, rules).suspects() == 1);
+  for (FleetRun& run : runs) run.gpus[0].figures[0].at = "1 MiB";
+  const Fleet others = judge_fleet(runs, rules);
+  CHECK_FALSE(others.groups[0].judged);
+  CHECK(others.groups[0].notes.at(0).find("has none of their figures") != std::string::npos);
+  // The same of a reference without numbers.
+  FleetBaseline damaged = good;
+  for (FleetItem& item : damaged.groups[0].items) item.median = not_measured;
+  rules.reference = &damaged;
+  CHECK_FALSE(judge_fleet(fleet_of({10, 20}), rules).groups[0].judged);
+  auto calls = fleet_of({10, 20});  // what the host has a part in
+  for (FleetRun& run : calls) run.gpus[0].figures[0].kind = FigureKind::call;
+  for (FleetItem& item : damaged.groups[0].items) item.figure = FigureKind::call;
+  CHECK_FALSE(judge_fleet(calls, rules).groups[0].judged);
+  // And of six GPUs that were measured at a size of their own each.
+  auto six = fleet_of({10, 10, 10, 10, 10, 20});
+  for (std::size_t i = 0; i < six.size(); ++i) six[i].gpus[0].figures[0].at = std::to_string(i) + " MiB";
+  const Fleet apart = judge_fleet(six);
+  CHECK_FALSE(apart.groups[0].judged);
+  CHECK(apart.groups[0].notes.at(0) == "no figure is of 5 GPUs or more");
+}
+
 TEST_CASE("a slow GPU without a cause says so, and a host whose GPUs are all slow is one") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10, 12});
   CHECK(judge_fleet(runs).groups[0].suspects.at(0).causes.at(0).cause == "memory");

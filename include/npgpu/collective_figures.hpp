@@ -39,9 +39,10 @@ struct CollectiveFigure {
 
 // Links that are slower than others of the same kind.
 struct SlowLink {
-  std::vector<std::string> devices{};  // one, whose links are all slow, or two
-  double share = not_measured;         // of the median link's rate
-  std::string text{};                  // "the links of sim:node:5 carry 25 GB/s, 50 % of the median link"
+  // One, whose links are all slow; two, the ends of one; or more in a row, of which it is not known which are at fault.
+  std::vector<std::string> devices{};
+  double share = not_measured;  // of the rate of which three of four are no faster
+  std::string text{};           // "copies to and from sim:node:5 have 25 GB/s, 50 % of what others of the ring have"
 };
 
 // All that the same GPUs did.

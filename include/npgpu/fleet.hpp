@@ -204,8 +204,8 @@ struct FleetFinding {
   FigureKind kind = FigureKind::link;  // of what is slow or noisy
   std::string what{}, at{};            // "copy, host to device", "64 MiB .. 192 MiB"
   std::string text{};                  // "27.90 GB/s (others: 55.40 GB/s)"
-  bool confirmed = false;  // all of its interval is beyond the limit, nobody disturbed it, and its kind is one of those
-                           // that a GPU is taken out of service for
+  bool confirmed = false;  // all of its interval is beyond the limit, nobody disturbed it, its kind is one of those
+                           // that a GPU is taken out of service for, and fewer than half of the group are so
   // Of what is slow or noisy, in the item's unit; others: their median.
   double value = not_measured, others = not_measured;
   double share = not_measured, low = not_measured, z = not_measured;  // as in FleetValue
@@ -240,6 +240,15 @@ struct FleetDrift {
   bool slower() const { return change > tolerance; }
 };
 
+// A figure of which a group's GPUs are of two sorts, so that it cannot be known which is right: half are slower than
+// the others, or a tenth is faster, by more than healthy ones differ. Nobody is confirmed as slow by it.
+struct FleetSplit {
+  std::string what{}, at{};
+  FigureUnit unit = FigureUnit::us;
+  std::size_t faster = 0, slower = 0;               // GPUs
+  double fast = not_measured, slow = not_measured;  // their medians, in the unit
+};
+
 struct FleetGroup {
   std::string model, driver, link;
   bool simulated = false;
@@ -248,6 +257,7 @@ struct FleetGroup {
   std::vector<FleetCase> cases;
   std::vector<FleetSuspect> suspects;  // by host, device and UUID
   std::vector<FleetHost> hosts{};      // that are slow themselves, by name
+  std::vector<FleetSplit> splits{};    // what cannot be known
   std::vector<std::string> notes{};    // why it is not judged, what else differs: a sentence each
   bool judged = false;                 // by medians of its own, or those of the reference
   bool judged_by_reference = false;    // it is too small
@@ -274,6 +284,7 @@ struct Fleet {
   std::size_t suspects() const;
   std::size_t confirmed() const;   // of the suspects
   std::size_t slow_hosts() const;  // each once
+  std::size_t splits() const;      // of all groups
   bool has_slower_group() const;   // than the reference
   // Hosts of confirmed suspects whose name is that of one machine, each once, in order.
   std::vector<std::string> excluded_hosts() const;

@@ -40,6 +40,7 @@ void write(const Options& options, const Fleet& fleet) {
 
 int exit_code_of(const Fleet& fleet) {
   if (fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group()) return exit_code::slower;
+  if (fleet.splits()) return exit_code::undecided;
   for (const FleetGroup& group : fleet.groups)
     if (group.judged) return exit_code::done;
   return exit_code::nothing;
@@ -84,10 +85,13 @@ Command fleet() {
       "grow within its run, as others' do not; if its own plan had a figure and it has no valid one; if it has fewer "
       "multiprocessors, a lesser link or a lower clock; or if it is broken. Confirmed, and so on the line for Slurm, "
       "is what is broken, and links, memory and computing power of which the whole interval is beyond the limit: all "
-      "else is to be looked at. Calls that are slow on all GPUs of a host are the host's. "
+      "else is to be looked at. Where half of a group are slow, or a tenth is faster than its median, it cannot be "
+      "known "
+      "which are right. Calls that are slow on all GPUs of a host are the host's. "
       "What several traces say of a GPU (by its host and UUID) is one "
       "value. A folder stands for the traces (*.h5) in it and below it. The last line is for Slurm. Exit codes: 0 "
-      "nothing found, 3 suspects, slow hosts, or medians slower than in the reference, 2 bad input, 77 no group is "
+      "nothing found, 3 suspects, slow hosts, or medians slower than in the reference, 8 undecided: two "
+      "sorts of GPUs, 2 bad input, 77 no group is "
       "large enough "
       "to be judged. Traces that cannot be read are listed, and the others are judged.",
       {"DIR|FILES..."},

@@ -41,6 +41,7 @@ FleetItem item_of(const Json& from) {
   item.gpus = from.at("gpus").get<std::size_t>();
   item.median = number(from.at("median"));
   item.sigma = number(from.at("sigma"));
+  if (item.sigma < 0) throw Json::other_error::create(500, "a negative scatter", nullptr);
   return item;
 }
 

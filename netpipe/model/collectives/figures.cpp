@@ -8,6 +8,7 @@
 
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/links.hpp"
+#include "netpipe/model/matrix/rulings.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/collective_figures.hpp"
 
@@ -222,46 +223,60 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const 
                                          : "no copies between these GPUs at once are in the trace";
 }
 
-// Copies of the ring are held against those that are joined alike: three and more, so that one can stand out.
+// Copies of the ring are held against those that are joined alike, as in a matrix: three and more, so that one can
+// stand out. Of slow ones that follow each other a single one is of its two GPUs, and two are of the GPU between them.
+// More of them, a ring leaves open: the links of 1 and 3, of 1, 2 and 3, or of each pair may be slow.
 std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const model::Links& links) {
   constexpr std::size_t fewest = 3;
   std::map<std::string, std::vector<double>> alike;  // rates by kind of link
-  for (const MatrixCell& cell : ring) alike[links.kind(cell.source, cell.target)].push_back(cell.value.value);
+  for (const MatrixCell& cell : ring)
+    if (model::is_figure(cell.value.value)) alike[links.kind(cell.source, cell.target)].push_back(cell.value.value);
   struct Slow {
     const MatrixCell* cell;
     double share;
   };
-  std::vector<Slow> slow;
-  std::map<std::string, int> ends;
+  std::map<std::string, Slow> from;  // by the GPU that writes
+  std::set<std::string> to;
   for (const MatrixCell& cell : ring) {
-    const std::vector<double>& rates = alike.at(links.kind(cell.source, cell.target));
-    const double usual = median(rates);
-    if (rates.size() < fewest || model::rule(cell.value, model::Allowed::at_least, usual * (1 - outlier_share),
-                                             cell.by_visit) != model::Ruling::slow)
+    const std::vector<double>& rates = alike[links.kind(cell.source, cell.target)];
+    if (rates.size() < fewest) continue;
+    const double least = model::upper_quartile(rates);
+    double usual = not_measured;  // one that is there
+    for (const double rate : rates)
+      if (rate >= least) usual = std::fmin(usual, rate);
+    if (model::rule(cell.value, model::Allowed::at_least, usual * (1 - outlier_share), cell.by_visit) !=
+        model::Ruling::slow)
       continue;
-    slow.push_back({&cell, cell.value.value / usual});
-    ++ends[cell.source];
-    ++ends[cell.target];
+    from.emplace(cell.source, Slow{&cell, cell.value.value / usual});
+    to.insert(cell.target);
   }
   std::vector<SlowLink> all;
-  const auto add = [&](std::vector<std::string> devices, const Slow& one) {
-    const std::string what = devices.size() == 1
-                                 ? fmt::format("copies to and from {} have", devices.front())
-                                 : fmt::format("copies from {} to {} have", devices.front(), devices.back());
-    all.push_back({std::move(devices), one.share,
-                   fmt::format("{} {:.4g} GB/s, {:.0f} % of what others of the ring have that are joined alike", what,
-                               one.cell->value.value * 1e-9, 100 * one.share)});
+  const auto take_row = [&](const std::string& first) {
+    std::vector<std::string> row{first};
+    Slow slowest{nullptr, not_measured};
+    for (auto next = from.find(first); next != from.end(); next = from.find(row.back())) {
+      if (!(next->second.share >= slowest.share)) slowest = next->second;
+      row.push_back(next->second.cell->target);
+      from.erase(next);
+    }
+    SlowLink& link = all.emplace_back();
+    link.share = slowest.share;
+    const std::size_t copies = row.size() - 1;
+    const std::string what = copies == 1 ? fmt::format("copies from {} to {}", row[0], row[1])
+                             : copies == 2
+                                 ? fmt::format("copies to and from {}", row[1])
+                                 : fmt::format("{} copies in a row, from {} to {},", copies, row[0], row.back());
+    link.text = fmt::format("{} have {:.4g} GB/s, {:.0f} % of what others of the ring have that are joined alike{}",
+                            what, slowest.cell->value.value * 1e-9, 100 * slowest.share,
+                            copies > 2 ? "; which of these GPUs it is, npgpu matrix tells" : "");
+    link.devices = copies == 2 ? std::vector{row[1]} : row;
   };
-  std::ranges::stable_sort(slow, {}, &Slow::share);
-  std::vector<std::string> named;
-  for (const Slow& one : slow)
-    for (const std::string& gpu : {one.cell->source, one.cell->target})
-      if (ends[gpu] > 1 && std::ranges::find(named, gpu) == named.end()) {  // both of its neighbours in the ring
-        named.push_back(gpu);
-        add({gpu}, one);
-      }
-  for (const Slow& one : slow)
-    if (ends[one.cell->source] < 2 && ends[one.cell->target] < 2) add({one.cell->source, one.cell->target}, one);
+  while (!from.empty()) {
+    auto first = std::ranges::find_if(from, [&](const auto& one) { return !to.contains(one.first); });
+    if (first == from.end()) first = from.begin();  // all of the ring
+    take_row(std::string(first->first));
+  }
+  std::ranges::stable_sort(all, {}, &SlowLink::share);
   return all;
 }
 

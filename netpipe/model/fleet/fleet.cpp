@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -70,6 +71,14 @@ model::Machines machines_of(const std::vector<FleetMember>& members, const std::
   return machines;
 }
 
+// Any of its GPUs was held against something. A reference of other figures, or of other sizes, says nothing.
+bool is_any_judged(const std::vector<model::ItemColumn>& columns) {
+  return std::ranges::any_of(columns, [](const model::ItemColumn& column) {
+    return column.item.judged && column.item.of != FleetMeasure::curve &&
+           std::ranges::any_of(column.values, [](const FleetValue& value) { return std::isfinite(value.share); });
+  });
+}
+
 void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, const FleetRules& rules,
                  const std::set<std::string>& shared_names) {
   for (const Sightings& seen : sightings) group.members.push_back(member_of(seen));
@@ -77,16 +86,18 @@ void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, con
   for (const model::CaseTable& table : tables) group.cases.push_back(table.of);
   const FleetBaseline::Group* const reference = rules.reference ? model::group_in(*rules.reference, group) : nullptr;
   const bool is_large = group.members.size() >= rules.least_gpus;
-  group.judged = is_large || reference;
-  group.judged_by_reference = !is_large && reference;
   const model::Machines machines = machines_of(group.members, shared_names);
   const auto columns = model::items_of(tables, model::figures_of(sightings), model::courses_of(sightings), machines,
-                                       rules, group.judged_by_reference ? reference : nullptr);
+                                       rules, is_large ? nullptr : reference);
+  group.judged = is_any_judged(columns);
+  group.judged_by_reference = group.judged && !is_large;
+
   for (const model::ItemColumn& column : columns) {
     group.items.push_back(column.item);
+    if (column.split) group.splits.push_back(*column.split);
     for (std::size_t m = 0; m < group.members.size(); ++m) group.members[m].values.push_back(column.values[m]);
   }
-  const model::GroupOf all{group.members, sightings, tables, columns, machines, group.judged};
+  const model::GroupOf all{group.members, sightings, tables, columns, machines, is_large || group.judged};
   group.hosts = model::slow_hosts_of(all);
   group.suspects = model::suspects_of(all, group.hosts, rules);
   if (!reference) return;
@@ -130,12 +141,17 @@ void suspect_lesser_links(FleetGroup& group, const std::vector<FleetGroup>& all,
 void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, const FleetRules& rules) {
   if (group.judged && !group.judged_by_reference) return;
   const std::size_t count = group.members.size();
+  if (count >= rules.least_gpus) {
+    group.notes.insert(group.notes.begin(), fmt::format("no figure is of {} GPUs or more", rules.least_gpus));
+    return;
+  }
   group.notes.insert(
       group.notes.begin(),
       fmt::format(
           "{} GPU{}: fewer than {} are not held against each other; {}", count, count == 1 ? "" : "s", rules.least_gpus,
-          group.judged_by_reference
-              ? "they are judged by the reference of " + group.reference_date
+          group.judged_by_reference ? "they are judged by the reference of " + group.reference_date
+          : !group.reference_date.empty()
+              ? "the reference of " + group.reference_date + " has none of their figures"
               : "npgpu compare A.h5 B.h5 compares two, npgpu check --reference GOOD.h5 judges one by a good run"));
   if (const std::string other = differing_from(group, all); !other.empty()) group.notes.push_back(other);
 }
@@ -209,6 +225,12 @@ std::size_t Fleet::suspects() const {
 bool Fleet::has_slower_group() const {
   return std::ranges::any_of(
       groups, [](const FleetGroup& group) { return std::ranges::any_of(group.drifts, &FleetDrift::slower); });
+}
+
+std::size_t Fleet::splits() const {
+  std::size_t count = 0;
+  for (const FleetGroup& group : groups) count += group.splits.size();
+  return count;
 }
 
 bool FleetSuspect::confirmed() const { return std::ranges::any_of(findings, &FleetFinding::confirmed); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -23,9 +24,23 @@ KnownScatter known_for(FigureKind kind, const FleetRules& rules) {
   return known;
 }
 
+// Healthy times scatter from visit to visit, and so the means of a few rounds do: by two thirds of a run the trend
+// differs with the standard deviation of a visit times sqrt(2 / rounds of a third). What a visit's is, the median GPU
+// of all shows, of whose visits nine tenths are within its scatter.
+KnownScatter known_for_trend(const CourseColumn& from, const FleetRules& rules) {
+  constexpr double within_nine_tenths = 1.645;  // standard deviations
+  KnownScatter known = known_for(from.kind, rules);
+  std::vector<double> scatters;
+  std::ranges::copy_if(from.scatter, std::back_inserter(scatters), [](double one) { return std::isfinite(one); });
+  if (scatters.empty() || from.third == 0) return known;
+  const double of_visit = median(scatters) / within_nine_tenths;
+  known.sigma = std::max(known.sigma, of_visit * std::sqrt(2 / static_cast<double>(from.third)));
+  return known;
+}
+
 // A column before it is judged: logarithms by member, of which more is worse.
 struct Logs {
-  std::vector<double> value, near;  // near: NaN where there is no interval
+  std::vector<double> value, near, far;  // near and far: NaN where there is no interval; far of figures alone
   std::vector<bool> disturbed;
 };
 
@@ -63,8 +78,9 @@ struct Reference {
 };
 
 // Sets shares, limits and, of what the host has the larger part in, the host's own.
-void judge_column(ItemColumn& column, Logs logs, const KnownScatter& known, bool of_host, const Machines& machines,
-                  const FleetRules& rules, double chance, const std::optional<Reference>& reference) {
+void judge_column(ItemColumn& column, const Logs& logs, const KnownScatter& known, bool of_host,
+                  const Machines& machines, const FleetRules& rules, double chance,
+                  const std::optional<Reference>& reference) {
   FleetItem& item = column.item;
   const auto from_reference = [&] {
     return standard_of(reference->center, reference->sigma, reference->gpus, known, chance);
@@ -93,7 +109,8 @@ void judge_column(ItemColumn& column, Logs logs, const KnownScatter& known, bool
     FleetValue& value = column.values.emplace_back();
     if (!std::isfinite(logs.value[m])) continue;
     double apart = own[m] - standard.center;
-    if (!hosts.empty()) apart = std::min(apart, logs.value[m] - center);  // slow among all, and among its host's
+    // Slow among all, and among its host's; NaN where the reference has no median, and so no comparison.
+    if (!hosts.empty()) apart = std::min(logs.value[m] - center, apart);
     value.share = std::expm1(apart);
     value.low = std::expm1(apart - (logs.value[m] - logs.near[m]));
     value.z = apart / standard.unit;
@@ -117,6 +134,36 @@ const FleetCase* case_in(const FleetBaseline::Group& reference, const FleetQuest
 
 // ---- figures ----
 
+// Where most GPUs are slow their median is, too, and it is the few that stand out: what is faster than the median by
+// more than healthy GPUs differ, with its whole interval, shows that the median is not what this model can do. A tenth
+// is enough, as nine tenths are what is usual. The same where half are slower. Which sort is right the traces do not
+// say.
+std::optional<FleetSplit> split_of(const ItemColumn& column, const Logs& logs) {
+  constexpr std::size_t few = 10;
+  const double limit = std::log1p(column.item.tolerance);
+  std::vector<double> faster, slower, others;
+  for (std::size_t m = 0; m < logs.value.size(); ++m) {
+    const FleetValue& value = column.values[m];
+    if (!std::isfinite(value.share) || value.disturbed) continue;
+    Estimate time{1 + value.share, 1 + value.low, (1 + value.share) * std::exp(logs.far[m] - logs.value[m]), {}, {}};
+    const bool is_faster = rule(time, Allowed::at_least, std::exp(-limit)) == Ruling::slow;
+    const bool is_slower = rule_apart(value.share, value.low, column.item.tolerance) == Ruling::slow;
+    (is_faster ? faster : is_slower ? slower : others).push_back(value.value);
+  }
+  const std::size_t all = faster.size() + slower.size() + others.size();
+  const bool most_are_slow = few * faster.size() >= all && !faster.empty(), half_are = 2 * slower.size() >= all && all;
+  if (!most_are_slow && !half_are) return std::nullopt;
+  FleetSplit split{.what = column.item.title, .at = column.item.at, .unit = column.item.unit};
+  std::vector<double>& slow = most_are_slow ? others : slower;
+  std::vector<double>& fast = most_are_slow ? faster : others;
+  if (most_are_slow) slow.insert(slow.end(), slower.begin(), slower.end());
+  split.faster = fast.size();
+  split.slower = slow.size();
+  if (!fast.empty()) split.fast = median(fast);
+  if (!slow.empty()) split.slow = median(slow);
+  return split;
+}
+
 void add_figure_item(std::vector<ItemColumn>& all, const FigureColumn& from, const Machines& machines,
                      const FleetRules& rules, double chance, const FleetBaseline::Group* reference) {
   ItemColumn column{{.of = FleetMeasure::figure,
@@ -132,6 +179,7 @@ void add_figure_item(std::vector<ItemColumn>& all, const FigureColumn& from, con
   for (std::size_t m = 0; m < from.value.size(); ++m) {
     logs.value.push_back(log_time(from.value[m], item.unit));
     logs.near.push_back(log_time(from.near[m], item.unit));
+    logs.far.push_back(log_time(from.far[m], item.unit));
   }
   std::optional<Reference> known;
   if (reference) {
@@ -139,10 +187,10 @@ void add_figure_item(std::vector<ItemColumn>& all, const FigureColumn& from, con
     if (!same) return;
     known = {log_time(same->median, item.unit), same->sigma, same->gpus};
   }
-  judge_column(column, std::move(logs), known_for(item.figure, rules), is_of_host(item.figure), machines, rules, chance,
-               known);
+  judge_column(column, logs, known_for(item.figure, rules), is_of_host(item.figure), machines, rules, chance, known);
   item.median = std::exp(is_rate(item.unit) ? -item.median : item.median);
   for (std::size_t m = 0; m < column.values.size(); ++m) column.values[m].value = from.value[m];
+  if (!reference && item.judged && is_grave(item.figure)) column.split = split_of(column, logs);
   all.push_back(std::move(column));
 }
 
@@ -166,14 +214,14 @@ void add_course_items(std::vector<ItemColumn>& all, const CourseColumn& from, co
     logs.near.assign(values.size(), not_measured);
     logs.disturbed.assign(values.size(), false);
     if (count_of(logs.value) == 0) return;
-    judge_column(column, std::move(logs), known, of_host && !is_log, machines, rules, chance, {});
+    judge_column(column, logs, known, of_host && !is_log, machines, rules, chance, {});
     column.item.median = is_log ? std::expm1(column.item.median) : std::exp(column.item.median);
     for (std::size_t m = 0; m < values.size(); ++m) column.values[m].value = is_log ? std::expm1(values[m]) : values[m];
     all.push_back(std::move(column));
   };
   add(FleetMeasure::scatter, from.scatter, of_host ? scatter_of_host : scatter_of_device, false);
   // A host's speed changes as it likes.
-  if (!of_host) add(FleetMeasure::trend, from.trend, known_for(from.kind, rules), true);
+  if (!of_host) add(FleetMeasure::trend, from.trend, known_for_trend(from, rules), true);
 }
 
 // ---- curves ----

@@ -15,6 +15,7 @@ struct ItemColumn {
   // Of figures of the host: how much more time a host takes, and whether enough hosts have a value.
   Standard hosts{};
   bool judges_hosts = false;
+  std::optional<FleetSplit> split{};  // of two sorts of GPUs
 };
 
 // Which machine each member is in: the number of the first member there.

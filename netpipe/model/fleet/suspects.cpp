@@ -125,7 +125,8 @@ class Suspicions {
       finding.share = value.share;
       finding.low = value.low;
       finding.z = value.z;
-      finding.confirmed = item.of == FleetMeasure::figure && is_grave(item.figure) && ruling == Ruling::slow;
+      finding.confirmed =
+          item.of == FleetMeasure::figure && is_grave(item.figure) && ruling == Ruling::slow && !column.split;
     }
   }
 

@@ -135,7 +135,7 @@ std::vector<CaseTable> tables_of(const std::vector<Sightings>& members) {
 
 std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members) {
   struct Values {
-    std::vector<double> value, near;
+    std::vector<double> value, near, far;
     std::size_t disturbed = 0;
   };
   struct Seen {
@@ -152,6 +152,7 @@ std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members) {
         Values& values = same.of_member[m];
         values.value.push_back(figure.value);
         values.near.push_back(is_rate(figure.unit) ? figure.high : figure.low);
+        values.far.push_back(is_rate(figure.unit) ? figure.low : figure.high);
         values.disturbed += figure.disturbed;
       }
   std::vector<FigureColumn> columns;
@@ -159,12 +160,15 @@ std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members) {
     FigureColumn& column = columns.emplace_back();
     column.of = *seen.first;
     column.value.assign(members.size(), not_measured);
-    column.near = column.value;
+    column.near = column.far = column.value;
     column.disturbed.assign(members.size(), false);
     for (const auto& [m, values] : seen.of_member) {
       column.value[m] = median(values.value);
-      const bool is_known = std::ranges::all_of(values.near, [](double near) { return std::isfinite(near); });
-      if (is_known) column.near[m] = median(values.near);
+      const auto median_if_known = [](const std::vector<double>& ends) {
+        return std::ranges::all_of(ends, [](double end) { return std::isfinite(end); }) ? median(ends) : not_measured;
+      };
+      column.near[m] = median_if_known(values.near);
+      column.far[m] = median_if_known(values.far);
       column.disturbed[m] = 2 * values.disturbed > values.value.size();
     }
   }
@@ -173,11 +177,15 @@ std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members) {
 
 namespace {
 
+std::size_t third_of(const std::vector<double>& rounds) {
+  constexpr std::size_t least_rounds = 3;
+  return rounds.size() < least_rounds ? 0 : (rounds.size() + 2) / 3;
+}
+
 // Mean of the last third of the rounds less that of the first.
 double trend_of(const std::vector<double>& rounds) {
-  constexpr std::size_t least_rounds = 3;
-  if (rounds.size() < least_rounds) return not_measured;
-  const std::size_t third = (rounds.size() + 2) / 3;
+  const std::size_t third = third_of(rounds);
+  if (third == 0) return not_measured;
   const std::span<const double> all(rounds);
   return mean_of(all.last(third)) - mean_of(all.first(third));
 }
@@ -187,6 +195,7 @@ double trend_of(const std::vector<double>& rounds) {
 std::vector<CourseColumn> courses_of(const std::vector<Sightings>& members) {
   struct Values {
     std::vector<double> scatter, trend;
+    std::size_t third = 0;
   };
   std::map<std::pair<FigureKind, std::string>, std::map<std::size_t, Values>> all;
   for (std::size_t m = 0; m < members.size(); ++m)
@@ -194,7 +203,11 @@ std::vector<CourseColumn> courses_of(const std::vector<Sightings>& members) {
       for (const FleetCourse& course : seen.gpu->courses) {
         Values& values = all[{course.kind, seen.run->plan}][m];
         if (std::isfinite(course.scatter)) values.scatter.push_back(course.scatter);
-        if (const double trend = trend_of(course.rounds); std::isfinite(trend)) values.trend.push_back(trend);
+        if (const double trend = trend_of(course.rounds); std::isfinite(trend)) {
+          values.trend.push_back(trend);
+          const std::size_t third = third_of(course.rounds);
+          values.third = values.third ? std::min(values.third, third) : third;
+        }
       }
   std::vector<CourseColumn> columns;
   for (const auto& [key, of_member] : all) {
@@ -205,6 +218,7 @@ std::vector<CourseColumn> courses_of(const std::vector<Sightings>& members) {
     for (const auto& [m, values] : of_member) {
       column.scatter[m] = median_or_none(values.scatter);
       column.trend[m] = median_or_none(values.trend);
+      if (values.third) column.third = column.third ? std::min(column.third, values.third) : values.third;
     }
   }
   return columns;

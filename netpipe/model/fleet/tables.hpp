@@ -31,8 +31,8 @@ std::vector<CaseTable> tables_of(const std::vector<Sightings>& members);
 
 // A figure at the same points, by member: medians over its traces. NaN where there is none.
 struct FigureColumn {
-  FleetFigure of;                   // its kind, name and points
-  std::vector<double> value, near;  // near: the end of its interval at which the GPU is best; both in the unit
+  FleetFigure of;                        // its kind, name and points
+  std::vector<double> value, near, far;  // the ends of its interval at which the GPU is best and worst; in the unit
   std::vector<bool> disturbed;
 };
 std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members);
@@ -42,6 +42,7 @@ struct CourseColumn {
   FigureKind kind = FigureKind::link;
   std::string plan{};
   std::vector<double> scatter, trend;  // trend: logarithm of the time in the last third of the rounds over the first
+  std::size_t third = 0;               // rounds of a third; of the shortest run
 };
 std::vector<CourseColumn> courses_of(const std::vector<Sightings>& members);
 

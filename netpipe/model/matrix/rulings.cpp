@@ -29,15 +29,6 @@ std::string kind_of_cell(const MatrixCell& cell, const std::vector<NodeMatrix::D
   return links.kind(cell.source, cell.target) + ends;
 }
 
-// Three of four are no faster. Half of a kind may be slow, as the GPUs below one of two switches are.
-double upper_quartile(std::vector<double> values) {
-  std::ranges::sort(values);
-  const double at = 0.75 * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 // Rates of one kind in one matrix.
 struct OfKind {
   std::vector<double> rates;
@@ -83,6 +74,14 @@ CheckVerdict verdict_of_rate(const MatrixCell& cell, const CellVerdict& of) {
 }
 
 }  // namespace
+
+double upper_quartile(std::vector<double> values) {
+  std::ranges::sort(values);
+  const double at = 0.75 * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
 
 std::vector<CellRuling> rule_on(const NodeMatrix& node, const Links& links,
                                 std::vector<std::vector<CellVerdict>>& verdicts) {

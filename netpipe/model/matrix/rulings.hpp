@@ -20,6 +20,9 @@ struct CellRuling {
   double share = not_measured;     // of it that is right
 };
 
+// Three of four are no faster. Half of a kind may be slow, as the GPUs below one of two switches are.
+double upper_quartile(std::vector<double>);
+
 // Sets limit and verdict of every cell that is a rate. The limit is the highest of: what pairs on the same kind of link
 // reach (or the other direction, or the only other pair or GPU of the kind), less outlier_share; what NVLinks of that
 // generation carry. Copies through the host and within a GPU have none.

@@ -192,6 +192,7 @@ void add_group(Document& doc, const FleetGroup& group, std::size_t number) {
   doc.add(Document::Paragraph{counted(group.members.size(), "GPU") + ", " +
                               (group.judged ? counted(group.suspects.size(), "suspect") : "not judged")});
   for (const std::string& note : group.notes) doc.note(note);
+  for (const FleetSplit& split : group.splits) doc.note("undecided: " + split_text(split), true);
   add_suspects(doc, group);
   add_hosts(doc, group);
   Document::Bullets drifts;
@@ -210,7 +211,8 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
   Document doc;
   doc.add(Document::Head{"Fleet: " + verdict_text(fleet), traces_text(fleet)});
   doc.add(Document::Heading{"Verdict", "verdict"});
-  doc.add(Document::Verdict{verdict_text(fleet), is_bad ? Health::fail : Health::pass});
+  const Health health = is_bad ? Health::fail : fleet.splits() ? Health::undecided : Health::pass;
+  doc.add(Document::Verdict{verdict_text(fleet), health});
   if (const std::string exclude = exclude_text(fleet); !exclude.empty()) {
     doc.add(Document::Paragraph{"For Slurm:"});
     doc.add(Document::Lines{exclude});

@@ -82,6 +82,11 @@ Json group_json(const FleetGroup& group) {
                  entry("before", drift.before), entry("now", drift.now), entry("change", drift.change),
                  entry("tolerance", drift.tolerance)});
   });
+  one["splits"] = array_of(group.splits, [](const FleetSplit& split) {
+    return Json({entry("what", split.what), entry("at", split.at), entry("unit", split.unit),
+                 entry("faster", split.faster), entry("fast", split.fast), entry("slower", split.slower),
+                 entry("slow", split.slow)});
+  });
   one["items"] = array_of(group.items, [](const FleetItem& item) { return item_json(item); });
   return one;
 }

@@ -41,7 +41,7 @@ void write_host(Document& doc, const FleetHost& host, bool all) {
 }
 
 void write_drifts(Document& doc, const FleetGroup& group, bool all) {
-  if (group.reference_date.empty() || group.judged_by_reference) return;
+  if (group.reference_date.empty() || !group.judged || group.judged_by_reference) return;
   if (group.drifts.empty())
     return doc.note("no median changed by more than its tolerance since the reference of " + group.reference_date);
   doc.note("changed since the reference of " + group.reference_date + ":");
@@ -74,6 +74,8 @@ void write_group(Document& doc, const FleetGroup& group, bool all) {
                                                      : counted(group.suspects.size(), "suspect");
   doc.title(fmt::format("{}: {}, {}", group_text(group), counted(group.members.size(), "GPU"), found), group.simulated);
   for (const std::string& note : group.notes) doc.note(note);
+  for (const FleetSplit& split : group.splits)
+    doc.add(Document::Marked{"UNDECIDED", Document::Tone::alarm, split_text(split), 2, 8});
   const std::size_t shown = all ? group.suspects.size() : std::min(shown_suspects, group.suspects.size());
   for (std::size_t i = 0; i < shown; ++i)
     write_suspect(doc, group.suspects[i], group.members[group.suspects[i].member], all);
@@ -104,7 +106,7 @@ void fleet_text(std::ostream& out, const Fleet& fleet, bool all, const TextStyle
     doc.note(fmt::format("and {} more (--all shows them)", fleet.notes.size() - shown_files));
   for (const FleetGroup& group : fleet.groups) write_group(doc, group, all);
   doc.gap();
-  const bool is_bad = fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group();
+  const bool is_bad = fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group() || fleet.splits();
   doc.add(Document::Marked{verdict_text(fleet), is_bad ? Document::Tone::alarm : Document::Tone::bold});
   const std::string exclude = exclude_text(fleet);  // one line, to be copied
   if (!exclude.empty()) doc.add(Document::Lines{exclude + '\n'});

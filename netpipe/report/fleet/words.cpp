@@ -24,7 +24,9 @@ std::string finding_text(const FleetFinding& finding) {
   if (!finding.at.empty()) text += " at " + finding.at;
   text += (text.empty() ? "" : ": ") + finding.text;
   if (finding.suspicion == Suspicion::slow && finding.of == FleetMeasure::figure && std::isfinite(finding.value)) {
-    text += fmt::format(", {:.1f} % more time", 100 * finding.share);
+    constexpr double most_in_percent = 100;
+    text += finding.share < most_in_percent ? fmt::format(", {:.1f} % more time", 100 * finding.share)
+                                            : fmt::format(", {:.3g} times the time", 1 + finding.share);
     if (!finding.confirmed)
       text += finding.low > 0 ? fmt::format(", its interval from {:.1f} % on", 100 * finding.low) : ", of one visit";
   }
@@ -46,6 +48,14 @@ std::string drift_text(const FleetDrift& drift) {
                      figure_text(drift.now, drift.unit), figure_text(drift.before, drift.unit), 100 * drift.change);
 }
 
+std::string split_text(const FleetSplit& split) {
+  return fmt::format(
+      "{} at {}: {} GPUs have {}, and {} {}: which of them are as they should be cannot be known from these traces; "
+      "npgpu check judges each by what its link, memory and clocks allow",
+      split.what, split.at, split.faster, figure_text(split.fast, split.unit), split.slower,
+      figure_text(split.slow, split.unit));
+}
+
 std::string verdict_text(const Fleet& fleet) {
   std::size_t judged = 0, drifts = 0;
   for (const FleetGroup& group : fleet.groups) {
@@ -62,6 +72,8 @@ std::string verdict_text(const Fleet& fleet) {
                                   : gpus + ", and no group is large enough to be judged";
   if (const std::size_t hosts = fleet.slow_hosts())
     text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
+  if (const std::size_t splits = fleet.splits())
+    text += fmt::format("; undecided: {} of two sorts of GPUs", counted(splits, "figure"));
   if (drifts) text += fmt::format("; {} slower than in the reference", counted(drifts, "median"));
   return text;
 }
