@@ -13,6 +13,7 @@
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/trace_results.hpp"
@@ -75,11 +76,11 @@ int end_matrix(const CampaignResult& campaign, const MeasureOptions& options) {
                   << ": " << printable(what_is_wrong(finding)) << '\n';
   } else {
     if (!options.quiet && !campaign.stopped) print_matrix(node, judged);
-    std::cout << fmt::format("{}: {}, {} GPU{}{}; {} points in {}{}; trace: {}\n", printable(trace.root.hostname),
-                             campaign.stopped ? "stopped" : name(verdict), node.devices.size(),
-                             node.devices.size() == 1 ? "" : "s",
-                             options.quiet ? printable(most_serious(judged, campaign)) : "", campaign.measured,
-                             clock_text(campaign.wall), rest_of(campaign), options.output);
+    std::cout << fmt::format(
+        "{}: {}, {} GPU{}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
+        campaign.stopped ? "stopped" : name(verdict), node.devices.size(), node.devices.size() == 1 ? "" : "s",
+        options.quiet ? printable(most_serious(judged, campaign)) : "", counted(campaign.measured, "point"),
+        clock_text(campaign.wall), rest_of(campaign), options.output);
   }
   if (campaign.stopped)
     std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
