@@ -60,7 +60,7 @@ std::vector<UserKernel> kernels_of(const Options& options) {
 std::vector<Roofline> chosen(std::vector<Roofline> all, const Options& options, bool has_kernels) {
   if (const auto list = options.maybe("device")) {
     std::vector<Roofline> named;
-    for (const std::string& id : split_words("device", *list)) {
+    for (const std::string& id : split_names("device", *list)) {
       const auto found = std::ranges::find(all, id, &Roofline::device);
       if (found == all.end()) {
         std::vector<std::string> ids;
