@@ -104,7 +104,7 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
                   : models.size() == 1 && !models.begin()->empty()
                       ? *models.begin()
                       : "what link, clocks and widths allow (only coarse limits for this model)";
-  if (!check.soaks.empty()) check.decided = "what each GPU did at the begin, and its neighbours";
+  if (!check.soaks.empty()) check.decided = "what each GPU did at the start, and its neighbours";
 }
 
 // What a signal kept from being measured is no fault of the GPU, nor of the run: the check just cannot say it.

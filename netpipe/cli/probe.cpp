@@ -1,4 +1,4 @@
-// npgpu probe: kernels whose work is known exactly, on one unit of a device or on all.
+// npgpu probe: kernels that do a known amount of work, on one unit of a device or on all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -181,11 +181,12 @@ Plan probe_plan(const Options& options) {
 
 std::string about() {
   std::string text =
-      "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is a list of the "
+      "Times kernels that do a known amount of work, over blocks, threads and independent chains. NAME is a list of "
+      "the "
       "following, or all.\n";
   for (const auto& one : registered<ProbeDescription>()) text += fmt::format("  {}: {}\n", one->name, one->summary);
   return text +
-         "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is held against "
+         "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is compared with "
          "it.";
 }
 

@@ -111,7 +111,7 @@ void write_device(Document& doc, const CheckOf& of, const std::string& id, const
                            verdict == CheckVerdict::ok && !is_open ? Document::Tone::bold : Document::Tone::alarm,
                            title + ": " + line});
   if (const std::string sees = sensitivity_text(all); !sees.empty())
-    doc.note("would have seen what is slower by: " + sees, false, 4);
+    doc.note("would find slowdowns of: " + sees, false, 4);
   std::set<std::string> said;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)

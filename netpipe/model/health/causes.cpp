@@ -38,7 +38,7 @@ Maybe neighbour(const Findings& findings, const std::string& metric) {
   for (const auto& [disturbed, by] : findings.disturbed)
     if (disturbed == metric && by != by_quota())
       return Explanation{
-          "neighbour", "others used the device, its link or the processors meanwhile", by,
+          "neighbour", "others used the device, its link or the processors at the same time", by,
           "measure again when they are gone; --require-quiet waits and refuses to measure beside others"};
   return std::nullopt;
 }

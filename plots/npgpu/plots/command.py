@@ -53,7 +53,7 @@ def every(trace, folder, suffix):
 
 
 def line_of(name):
-    """What a figure shows, in one line: the begin of its module's description."""
+    """What a figure shows, in one line: the start of its module's description."""
     told = figure.about(module(name).__doc__).replace("%%", "%")
     for end in (": ", " (", ". ", ", "):
         if len(told) > 60:
