@@ -1,4 +1,4 @@
-// What is measured beside a second process, on simulated devices, whose truth is exact: what both use takes twice as
+// What is measured with a second process, on simulated devices, whose truth is exact: what both use takes twice as
 // long, and everything else as long as before.
 #include "npgpu/beside.hpp"
 

@@ -41,8 +41,8 @@ TEST_CASE("twenty characters name the GPU and the fault") {
   CHECK(reason({failure("cuda:3", "results", 7, 0, "wrong results", broken)}, broken) == "cuda:3 wrong results");
   CHECK(reason({failure("", "expected_gpus", 7, 8, "GPUs", broken)}, broken) == "GPUs 7/8");
   CHECK(reason({failure("", "peer_results", 12, 0, "wrong results", broken,
-                        "copies between cuda:0 and cuda:1 bring zeros (12 of 12 compared were wrong)")},
-               broken) == "cuda:0 and cuda:1 bring zeros");
+                        "copies between cuda:0 and cuda:1 deliver zeros (12 of 12 compared were wrong)")},
+               broken) == "cuda:0 and cuda:1 deliver zeros");
   CHECK(reason({failure("", "peer_rate", 30e9, 36e9, "B/s", CheckVerdict::slow,
                         "copies cuda:0 -> cuda:2 are slow: 30 GB/s, and others reach 40 GB/s")}) ==
         "cuda:0 -> cuda:2 are slow");

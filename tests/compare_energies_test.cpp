@@ -132,7 +132,7 @@ TEST_CASE("work that cannot be told from rest is no fault") {
   const Comparison all = compared(kept(), changed(-2, EnergyWork::h2d));
   const EnergyChange& copies = change_of(all, EnergyWork::h2d);
   CHECK(copies.verdict == Verdict::cannot_tell);
-  CHECK(copies.note == "B: it cannot be told from rest");
+  CHECK(copies.note == "B: it cannot be distinguished from rest");
   CHECK(outcome_of(all) == Outcome::cannot_tell);
 }
 

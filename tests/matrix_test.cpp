@@ -224,7 +224,7 @@ TEST_CASE("zeros between two GPUs are one finding that names IOMMU and ACS, and 
   const Trace trace = trace_of_pairs(2, [](TransferSeries& series, int, int) { bring_zeros(series); });
   const MatrixVerdict verdict = verdict_of(trace, node_matrix(trace));
   CHECK(verdict.verdict == CheckVerdict::broken);
-  CHECK(verdict.findings.at(0).text == "copies between cuda:0 and cuda:1 bring zeros (12 of 12 compared were wrong)");
+  CHECK(verdict.findings.at(0).text == "copies between cuda:0 and cuda:1 deliver zeros (12 of 12 compared were wrong)");
   CHECK(verdict.findings[0].explanations.at(0).cause == "peer_redirected");
   const auto health = health_of(trace);
   CHECK(verdict_of(health) == CheckVerdict::broken);
@@ -244,11 +244,11 @@ TEST_CASE("wrong copies are one direction, a GPU's or all: no more lines than pl
     return texts;
   };
   using Texts = std::vector<std::string>;
-  CHECK(places([](int i, int j) { return i == 0 && j == 1; }) == Texts{"copies cuda:0 -> cuda:1 bring zeros"});
+  CHECK(places([](int i, int j) { return i == 0 && j == 1; }) == Texts{"copies cuda:0 -> cuda:1 deliver zeros"});
   CHECK(places([](int i, int j) { return i == 2 || j == 2; }) ==
-        Texts{"copies between cuda:2 and all other GPUs bring zeros"});
-  CHECK(places([](int i, int) { return i == 2; }) == Texts{"copies from cuda:2 to all other GPUs bring zeros"});
-  CHECK(places([](int, int) { return true; }) == Texts{"copies between all GPUs bring zeros"});
+        Texts{"copies between cuda:2 and all other GPUs deliver zeros"});
+  CHECK(places([](int i, int) { return i == 2; }) == Texts{"copies from cuda:2 to all other GPUs deliver zeros"});
+  CHECK(places([](int, int) { return true; }) == Texts{"copies between all GPUs deliver zeros"});
 }
 
 TEST_CASE("other wrong bytes are the fault of a link or a memory, not of an IOMMU") {
@@ -258,7 +258,7 @@ TEST_CASE("other wrong bytes are the fault of a link or a memory, not of an IOMM
     series.error = "wrong at 1 MB: byte 17 of 1000000 is 0x00, expected 0xa3";
   });
   const NodeFinding finding = verdict_of(trace, node_matrix(trace)).findings.at(0);
-  CHECK(finding.text == "copies cuda:0 -> cuda:1 bring wrong bytes (1 of 6 compared were wrong)");
+  CHECK(finding.text == "copies cuda:0 -> cuda:1 deliver wrong bytes (1 of 6 compared were wrong)");
   CHECK(finding.explanations.at(0).cause == "wrong_results");
 }
 
@@ -446,10 +446,9 @@ TEST_CASE("a second process: what takes how many times as long, and what does no
   for (const ProcessCell& cell : figure.cells) CHECK_FALSE(cell.did_nothing);
   CHECK(gpu.doubts.empty());
   REQUIRE(gpu.costs.size() == 3);
-  CHECK(gpu.costs[0].text == "cuda:0 beside a second process that holds a context: nothing is seen to take 5 % longer");
-  CHECK(
-      gpu.costs[1].text ==
-      "cuda:0 beside a second process that copies both ways: a 64 MiB copy to the GPU takes 2 times as long (2 to 2)");
+  CHECK(gpu.costs[0].text == "cuda:0 with a second process that holds a context: nothing is seen to take 5 % longer");
+  CHECK(gpu.costs[1].text ==
+        "cuda:0 with a second process that copies both ways: a 64 MiB copy to the GPU takes 2 times as long (2 to 2)");
 }
 
 TEST_CASE("a second process that did nothing shows no cost") {
@@ -461,10 +460,9 @@ TEST_CASE("a second process that did nothing shows no cost") {
   CHECK_FALSE(copies.is_longer);
   CHECK_FALSE(gpu.figures[0].cells[0].did_nothing);  // an idle one has nothing to do
   REQUIRE(gpu.doubts.size() == 1);
-  CHECK(
-      gpu.doubts[0].text ==
-      "cuda:0 beside a second process that copies both ways: it did nothing while these were measured, so they do not "
-      "show what it costs: 64 MiB copy to the GPU");
+  CHECK(gpu.doubts[0].text ==
+        "cuda:0 with a second process that copies both ways: it did nothing while these were measured, so they do not "
+        "show what it costs: 64 MiB copy to the GPU");
   CHECK(gpu.costs.size() == 1);  // of the idle one
 }
 

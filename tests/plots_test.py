@@ -370,7 +370,7 @@ def bad_input(where, made):
     for name, trace, arguments, word in [
             ("rate", good, ["--case", "transfers:7"], "no transfers:7"), ("rate", good, ["--case", "probes:0"], "not probes"),
             ("rate", good, ["--case", "7"], "names no series"), ("rate", good, ["--case", "transfers:-1"], "names no series"),
-            ("rate", good, ["-o", path("x.gif")], "x.gif"), ("rate", good, ["--width", "0"], "no positive number"),
+            ("rate", good, ["-o", path("x.gif")], "x.gif"), ("rate", good, ["--width", "0"], "no number above 0"),
             ("samples", good, [], "holds no samples"), ("samples", made, ["--case", "transfers:0,1"], "one series"),
             ("samples", made, ["--bytes", "5"], "5 B"), ("samples", made, ["--bytes", "many"], "many"),
             ("latency", good, ["-o", path("no/such/x.png")], "cannot write"),

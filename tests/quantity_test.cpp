@@ -76,6 +76,10 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK_THROWS_AS(parse_number("gap-us", "nan", 0, 10), Error);
   CHECK(split_words("device", "a,b") == std::vector<std::string>{"a", "b"});
   CHECK_THROWS_AS(split_words("device", "a,,b"), Error);
+  CHECK(split_names("device", "b,a,b") == std::vector<std::string>{"b", "a"});
+  CHECK(parse_size("end", "1.5TiB") == 1536 * GiB);
+  CHECK_THROWS_WITH_AS(parse_duration("soak", "0.5", Seconds{1}), "--soak: '0.5' is too small: at least 1 s", Error);
+  CHECK_THROWS_WITH_AS(parse_duration("soak", "0", Seconds{1}), "--soak: '0' is too small: it must be positive", Error);
   CHECK_THROWS_AS(split_words("device", ""), Error);
 }
 

@@ -18,13 +18,16 @@ PAGES = "\n\n".join(open(path, encoding="utf-8").read() for path in
 WITHOUT_COMMAND = {"NVIDIA H200 on vm": "report data/traces/h200_node.h5",
                    "derived parameters of cuda:0 (NVIDIA H200)": "derive data/traces/h200_probes.h5"}
 
+# As it is installed: hints then begin with "npgpu".
+ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1",
+               "PATH": os.path.dirname(PROGRAM) + os.pathsep + os.environ.get("PATH", "")}
 failures = []
 samples = 0
 
 
 def printed(command, folder):
     ran = subprocess.run([PROGRAM, *command.replace("jobs.csv", os.path.join(folder, "jobs.csv")).split()], cwd=ROOT,
-                         capture_output=True, text=True, env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}, timeout=120)
+                         capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
     if ran.returncode:
         failures.append(f"npgpu {command}: exit {ran.returncode}: {ran.stderr.strip()}")
     return [line.rstrip() for line in ran.stdout.splitlines()]

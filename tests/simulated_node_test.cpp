@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK(Node(folder / "node8-firmware.json").route(c).links.size() == 2);
 }
 
-TEST_CASE("copies that bring zeros are found") {
+TEST_CASE("copies that deliver zeros are found") {
   const TransferCase c = between("sim:zeros:0", "sim:zeros:1");
   const Step<Transfers> step{c, {4096}};
   const auto runner = transfer_runner(simulated::open_node_lane, {&step, 1});

@@ -75,7 +75,7 @@ MEANING = {
     "start_time_utc": "when it began, ISO 8601", "metric": "which question the figure answers, the same in every version",
     "device": "cuda:0, host, sim:h200, ...; empty: the node", "text": "a sentence for people", "basis": "what decided it",
     "explanations": "likely causes, the likeliest first", "cause": "a word for machines", "what": "the same for people",
-    "evidence": "what was read", "remedy": "what would mend it", "would_see": "the smallest slow-down that would have been found, a share",
+    "evidence": "what was read", "remedy": "what would fix it", "would_see": "the smallest slow-down that would have been found, a share",
     "case": "title of the series that it is of; null: of none", "point": "and of its point", "if_failed": "the verdict where it fails",
     "bytes": "of one copy or working set", "time_us": "microseconds", "rate": "bytes per second", "disturbed": "by what others did; null: by nothing",
     "unsteady": "the interval is wide, even for its class", "percent_of_limit": "of what the link or memory could do",

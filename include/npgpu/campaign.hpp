@@ -63,7 +63,7 @@ class Observer {
   struct SeriesEnd {
     std::string title;
     Tally tally;
-    Seconds wall{0};
+    Seconds wall{0};  // of its visits; of a soak's at least the length of its slices
     bool given_up = false;
   };
 

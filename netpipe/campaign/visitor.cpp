@@ -254,8 +254,24 @@ template <class Sample> void Visitor::number(std::vector<Sample>& samples) {
   if (!samples.empty()) trials_ += samples.back().trial + 1;
 }
 
+namespace {
+
+// GPUs of a soak work at once: the visit to the first one waits for all, and those to the others find their slice done.
+template <class K> Seconds time_of(const SeriesProgress<K>& at) {
+  Seconds time = from_microseconds(at.wall_us);
+  if constexpr (std::is_same_v<K, Soaks>) {
+    Seconds slices{0};
+    for (const auto& [slice, point] : at.points)
+      if (point.visited_before || point.visited_now) slices += Seconds{slice.length_ms * 1e-3};
+    time = std::max(time, slices);
+  }
+  return time;
+}
+
+}  // namespace
+
 template <class K> void Visitor::done(const SeriesProgress<K>& at) {
-  observer_.series_done({title(at.header.question), at.tally(), from_microseconds(at.wall_us), at.given_up});
+  observer_.series_done({title(at.header.question), at.tally(), time_of(at), at.given_up});
 }
 
 // Something is wrong with a series, and the rest carries on.

@@ -160,7 +160,7 @@ void add_roofline(Plan& plan, const DeviceInfo& device) {
 
 // What is measured only where it is asked for, because it takes long.
 void add_extras(Plan& plan, const std::vector<DeviceInfo>& devices, const std::string& list, bool any_gpu) {
-  const auto words = split_words("with", list);
+  const auto words = split_names("with", list);
   for (const std::string& word : words)
     if (word != "energy" && word != "roofline")
       throw Error(ErrorKind::usage, fmt::format("--with: '{}' is neither energy nor roofline", word));
@@ -178,7 +178,7 @@ void add_extras(Plan& plan, const std::vector<DeviceInfo>& devices, const std::s
 Plan characterize_plan(const Options& options) {
   std::vector<DeviceInfo> all;
   if (const auto list = options.maybe("device")) {
-    for (const std::string& id : split_words("device", *list)) all.push_back(devices::find(id));
+    for (const std::string& id : split_names("device", *list)) all.push_back(devices::find(id));
   } else {
     all = devices::gpus();
     all.push_back(devices::find("host"));

@@ -104,12 +104,27 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
                   : models.size() == 1 && !models.begin()->empty()
                       ? *models.begin()
                       : "what link, clocks and widths allow (only coarse limits for this model)";
-  if (!check.soaks.empty()) check.decided = "what each GPU did at the begin, and its neighbours";
+  if (!check.soaks.empty()) check.decided = "what each GPU did at the start, and its neighbours";
+}
+
+// What a signal kept from being measured is no fault of the GPU, nor of the run: the check just cannot say it.
+void forgive_missing(CheckOf& check) {
+  for (HealthFinding& finding : check.findings) {
+    if (finding.health != Health::fail || finding.if_failed != CheckVerdict::failed_to_run ||
+        finding.metric == "errors")
+      continue;
+    finding.health = Health::skip;
+    finding.explanations.clear();
+  }
+  if (worst_of(check.findings) == Health::fail) return;
+  check.why_not_judged = "it was stopped by a signal before its end";
+  check.decided.clear();
 }
 
 // GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.
 void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan& plan,
-                 const std::vector<std::string>& failures) {
+                 const CampaignResult& campaign) {
+  const std::vector<std::string>& failures = campaign.failures;
   for (const DeviceInfo& gpu : gpus) {
     if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) != check.gpus.end()) continue;
     check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
@@ -125,6 +140,11 @@ void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan
     finding.health = Health::fail;
     finding.if_failed = CheckVerdict::failed_to_run;
     finding.text = "nothing could be measured" + (why.empty() ? "" : ": " + why);
+    if (why.empty() && campaign.stopped) {
+      finding.health = Health::skip;
+      finding.text = "not measured";
+      continue;
+    }
     const auto failure = named<Failure>(text_fact(gpu.facts, "failure"));
     if (failure == Failure::lost || failure == Failure::defect) {
       finding.metric = failure == Failure::lost ? "device_lost" : "device_defect";
@@ -167,7 +187,7 @@ int measure_and_judge(const Options& options) {
     if (!options.has("output") && !is_soak(options))
       how.output = (temporary.emplace("check").path() / "check.h5").string();
     const std::vector<std::string> likely =
-        options.has("device") ? split_words("device", options.text("device")) : devices::likely_gpus();
+        options.has("device") ? split_names("device", options.text("device")) : devices::likely_gpus();
     if (how.side_by_side && likely.size() > 1) {
       const auto processes = std::make_shared<SideBySide>(how.output);
       processes->prepare(likely);  // they start CUDA while this process does
@@ -180,7 +200,7 @@ int measure_and_judge(const Options& options) {
   const std::vector<DeviceInfo> gpus = [&] {
     if (!options.has("device")) return devices::gpus();
     std::vector<DeviceInfo> all;
-    for (const std::string& id : split_words("device", options.text("device"))) {
+    for (const std::string& id : split_names("device", options.text("device"))) {
       const std::vector<std::string> node = devices::node(id);
       if (node.empty() || std::ranges::find(node, id) != node.end()) all.push_back(devices::find(id));
       else  // the name of a node
@@ -210,10 +230,14 @@ int measure_and_judge(const Options& options) {
   }
   judge_trace(check, read_trace(how.output), rules);
   check.why_not_judged.clear();
-  add_missing(check, gpus, plan, campaign.failures);
+  add_missing(check, gpus, plan, campaign);
+  if (campaign.stopped) forgive_missing(check);
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
-  return end_check(options, check, {.is_stopped = campaign.stopped});
+  const int code = end_check(options, check, {.is_stopped = campaign.stopped});
+  if (campaign.stopped && !temporary)
+    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(how.output) << '\n';
+  return code;
 }
 
 int run_check(const Options& options) {

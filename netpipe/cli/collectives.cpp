@@ -18,6 +18,7 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/transfer_sizes.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/trace_results.hpp"
@@ -140,12 +141,13 @@ int end_collectives(const CampaignResult& campaign, const MeasureOptions& option
   if (options.json) report_json(std::cout, results);
   else {
     if (!options.quiet && !campaign.stopped) collectives_text(std::cout, results, terminal_style());
-    std::cout << fmt::format("{}: {}{}; {} points in {}{}; trace: {}\n", printable(trace.root.hostname),
+    std::cout << fmt::format("{}: {}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
                              campaign.stopped ? "stopped" : name(verdict),
                              campaign.rank_lost            ? ": " + printable(campaign.failures.back())
                              : verdict == CheckVerdict::ok ? ""
                                                            : printable(first_reason(results.collectives)),
-                             campaign.measured, clock_text(campaign.wall), rest_of(campaign), options.output);
+                             counted(campaign.measured, "point"), clock_text(campaign.wall), rest_of(campaign),
+                             options.output);
   }
   if (campaign.stopped) {
     if (campaign.rank_lost) std::cerr << "npgpu: trace saved; continue, in a job of as many ranks, with: ";

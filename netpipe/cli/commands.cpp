@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <set>
+#include <sstream>
 
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/case_choice.hpp"
@@ -20,18 +24,35 @@ namespace npgpu::cli {
 namespace {
 
 Arguments as_typed;
+std::string started_as_word = "npgpu";
+
+// The file that a shell takes for this name.
+std::filesystem::path on_path(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path file = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    struct stat is {};
+    if (::stat(file.c_str(), &is) == 0 && S_ISREG(is.st_mode) && ::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return {};
+}
 
 void overview(std::ostream& out) {
   out << "npgpu measures what a node with GPUs really does, and keeps every sample.\n\n"
-         "Start here:\n"
-         "  npgpu characterize        measure this machine: a trace and a summary\n"
-         "  npgpu check               is each GPU healthy, and if not, why\n"
-         "  npgpu report TRACE        the summary again, in full\n\n"
-         "Commands:\n";
+         "Start here:\n";
+  const std::string me = called();
+  const std::vector<std::pair<std::string, std::string>> first{
+      {me + " characterize", "measure this machine: a trace and a summary"},
+      {me + " check", "is each GPU healthy, and if not, why"},
+      {me + " report TRACE", "the summary again, in full"}};
+  for (const auto& [line, what] : first) out << fmt::format("  {:<24}  {}\n", line, what);
+  out << "\nCommands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
-  out << "\nnpgpu help COMMAND explains a command, npgpu help measuring what all that measure have in common;\n"
-         "npgpu --version identifies this build.\n"
-         "\nExit codes:\n";
+  out << fmt::format(
+      "\n{0} help COMMAND explains a command, {0} help measuring what all that measure have in common;\n"
+      "{0} --version identifies this build.\n\nExit codes:\n",
+      me);
   for (const ExitMeaning& exit : exit_meanings()) out << fmt::format("  {:<14}{}\n", exit.codes, exit.meaning);
 }
 
@@ -98,10 +119,11 @@ const std::vector<Command>& commands() {
 
 const Command& command_named(const std::string& name) {
   if (const auto found = std::ranges::find(commands(), name, &Command::name); found != commands().end()) return *found;
-  if (name == "list") throw Error(ErrorKind::usage, "'list' is no command: npgpu info --words shows what it did");
+  if (name == "list")
+    throw Error(ErrorKind::usage, "'list' is no command: " + called() + " info --words shows what it did");
   const auto near = closest(name, command_names());
-  throw Error(ErrorKind::usage,
-              fmt::format("unknown command '{}'{} (npgpu help)", name, near ? "; did you mean '" + *near + "'?" : ""));
+  throw Error(ErrorKind::usage, fmt::format("unknown command '{}'{} ({} help)", name,
+                                            near ? "; did you mean '" + *near + "'?" : "", called()));
 }
 
 const std::vector<ExitMeaning>& exit_meanings() {
@@ -123,6 +145,14 @@ std::vector<std::string> command_names() {
   std::vector<std::string> names;
   for (const Command& command : commands()) names.push_back(command.name);
   return names;
+}
+
+std::string called() {
+  std::error_code ignored;
+  const std::filesystem::path found = on_path("npgpu");
+  if (started_as_word == "npgpu" || (!found.empty() && std::filesystem::equivalent(found, "/proc/self/exe", ignored)))
+    return "npgpu";
+  return cli::quoted(started_as_word);
 }
 
 std::string typed() {
@@ -153,7 +183,7 @@ Arguments for_device(const std::string& device, const std::string& output) {
 }
 
 std::string resuming(const std::string& output) {
-  std::string line = "npgpu";
+  std::string line = called();
   bool named = false, append = false;
   for (const std::string& word : as_typed) {
     if (word == "--force" || word == "--resume") continue;
@@ -164,8 +194,9 @@ std::string resuming(const std::string& output) {
   return line + (append ? "" : " --resume") + (named ? "" : " --output " + quoted(output));
 }
 
-int run(const Arguments& arguments) {
+int run(const Arguments& arguments, const std::string& started_as) {
   as_typed = arguments;
+  started_as_word = started_as;
   try {
     const int code = dispatch(arguments);
     std::cout.flush();

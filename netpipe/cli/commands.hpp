@@ -42,8 +42,10 @@ struct ExitMeaning {
 };
 const std::vector<ExitMeaning>& exit_meanings();
 
-// The whole program: arguments without its own name.
-int run(const Arguments&);
+// The whole program: arguments without its own name, and the word that it was started by.
+int run(const Arguments&, const std::string& started_as = "npgpu");
+// How a command line begins that the user can copy: "npgpu" where PATH leads to this program, else as it was started.
+std::string called();
 // A word as a shell takes it.
 std::string quoted(const std::string&);
 // The command line as it was typed.

@@ -199,7 +199,9 @@ int run_completion(const Options& options) {
   else if (shell == "devices")
     for (const auto& family : devices::families())
       for (const DeviceInfo& device : family->list()) std::cout << device.id << '\n';
-  else throw Error(ErrorKind::usage, "'" + shell + "' is none of bash, zsh, fish, devices (npgpu help completion)");
+  else
+    throw Error(ErrorKind::usage,
+                "'" + shell + "' is none of bash, zsh, fish, devices (" + called() + " help completion)");
   return exit_code::done;
 }
 

@@ -25,7 +25,7 @@ Plan energy_plan(const Options& options) {
     asked.window_ms = static_cast<std::uint32_t>(window.count() * 1e3 + 0.5);
   }
   Plan plan;
-  for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
+  for (const std::string& id : split_names("device", options.maybe("device").value_or(devices::default_device())))
     add_energy(plan, devices::find(id), asked);
   return plan;
 }

@@ -57,7 +57,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"pattern",
        {"LIST",
         "stream: copies one way, back to back. pingpong: to the target and back. duplex: both directions at once. "
-        "chase: loads of 8 bytes by a kernel, each from the address that the one before brought. atomic: the same by "
+        "chase: loads of 8 bytes by a kernel, each from the address that the previous one loaded. atomic: the same by "
         "atomic additions. flag: each of two writes a word that the other waits for."}},
       {"direction",
        {"LIST",
@@ -321,7 +321,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "NCCL by ncclCommRegister. symmetric: the same by ncclCommWindowRegister, on all GPUs at once."}},
       {"overlap",
        {"LIST",
-        "What each GPU does meanwhile in another stream. none. compute: multiply-adds in registers. memory: "
+        "What each GPU does at the same time in another stream. none. compute: multiply-adds in registers. memory: "
         "copies within its memory."}},
       {"place", {"LIST", "out: results have buffers of their own. in: they stand where the operands stood."}},
 

@@ -18,5 +18,5 @@ int main(int argc, char** argv) {
     if (const auto exit_code = npgpu::collectives::serve()) return *exit_code;
   npgpu::skip_hdf5_cleanup_at_exit();
   const npgpu::cli::PlainStream output(std::cout), errors(std::cerr);
-  return npgpu::cli::run({argv + 1, argv + argc});
+  return argc < 1 ? npgpu::cli::run({}) : npgpu::cli::run({argv + 1, argv + argc}, argv[0]);
 }

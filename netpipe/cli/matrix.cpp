@@ -13,6 +13,7 @@
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/trace_results.hpp"
@@ -31,7 +32,7 @@ Plan asked_plan(const Options& options) {
   return matrix_plan(node_gpus(options, "a matrix needs GPUs"), q);
 }
 
-// Where copies bring wrong bytes, their rates say nothing.
+// Where copies deliver wrong bytes, their rates say nothing.
 void print_matrix(const NodeMatrix& node, const MatrixVerdict& verdict) {
   const bool simulated = std::ranges::any_of(node.devices, &NodeMatrix::Device::simulated);
   if (verdict.verdict == CheckVerdict::broken)
@@ -51,7 +52,7 @@ std::string what_is_wrong(const NodeFinding& finding) {
   return first.remedy.empty() ? text : text + "; " + first.remedy;
 }
 
-// ": copies between cuda:0 and cuda:1 bring zeros ...: an IOMMU or ACS ...; boot with ... (and 2 more)"
+// ": copies between cuda:0 and cuda:1 deliver zeros ...: an IOMMU or ACS ...; boot with ... (and 2 more)"
 std::string most_serious(const MatrixVerdict& node, const CampaignResult& campaign) {
   const auto all = std::ranges::count_if(node.findings, is_bad);
   if (all == 0) return campaign.failures.empty() ? "" : ": " + campaign.failures.front();
@@ -75,11 +76,11 @@ int end_matrix(const CampaignResult& campaign, const MeasureOptions& options) {
                   << ": " << printable(what_is_wrong(finding)) << '\n';
   } else {
     if (!options.quiet && !campaign.stopped) print_matrix(node, judged);
-    std::cout << fmt::format("{}: {}, {} GPU{}{}; {} points in {}{}; trace: {}\n", printable(trace.root.hostname),
-                             campaign.stopped ? "stopped" : name(verdict), node.devices.size(),
-                             node.devices.size() == 1 ? "" : "s",
-                             options.quiet ? printable(most_serious(judged, campaign)) : "", campaign.measured,
-                             clock_text(campaign.wall), rest_of(campaign), options.output);
+    std::cout << fmt::format(
+        "{}: {}, {} GPU{}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
+        campaign.stopped ? "stopped" : name(verdict), node.devices.size(), node.devices.size() == 1 ? "" : "s",
+        options.quiet ? printable(most_serious(judged, campaign)) : "", counted(campaign.measured, "point"),
+        clock_text(campaign.wall), rest_of(campaign), options.output);
   }
   if (campaign.stopped)
     std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
@@ -109,7 +110,7 @@ std::string summary_of(const Plan& plan, const MeasureOptions& options) {
   add(many, "of many GPUs at once");
   add(latencies, "latencies");
   add(numa, "with NUMA nodes of the host");
-  add(beside, "beside a second process");
+  add(beside, "with a second process");
   return fmt::format("{} GPUs: {}; {} rounds, about {}", plan.devices().size(), fmt::join(parts, ", "),
                      options.rounds(), clock_text(guess(plan, options)));
 }
@@ -138,8 +139,9 @@ Command matrix() {
       "and by kernels, one way and both ways at once, the latency of loads, atomic additions and flags, and many "
       "copies at once. On a host with several NUMA nodes also copies between each of them and each GPU. Prints tables "
       "with a row for each source and a column for each target, and a verdict: which GPU, pair, bridge or NUMA node is "
-      "wrong, the likely cause first, and what would mend it. Verdicts and exit codes are those of npgpu check: ok 0; "
-      "slow 3; broken 6, copies bring wrong bytes; failed to run 1, something has no figure; undecided 8, an interval "
+      "wrong, the likely cause first, and what would fix it. Verdicts and exit codes are those of npgpu check: ok 0; "
+      "slow 3; broken 6, copies deliver wrong bytes; failed to run 1, something has no figure; undecided 8, an "
+      "interval "
       "holds its limit; not judged 4, others used the GPUs; 77, there is no GPU. --only processes measures what a job "
       "pays when a second process uses the same GPU: npgpu "
       "starts one that holds a context, copies, computes or launches kernels, and measures alternately with it and "

@@ -225,7 +225,7 @@ class Planner {
     plan_.left_out.push_back(why);
   }
 
-  // What a job pays beside a second process: by the host's clock, as the job sees it. Alone and beside are batches of
+  // What a job pays with a second process: by the host's clock, as the job sees it. Alone and beside are batches of
   // their own, so that in each round there is one second process for each kind, and none while others are alone.
   void processes(const DeviceInfo& gpu) {
     constexpr double exclusive_process = 3;  // cudaComputeModeExclusiveProcess
@@ -299,7 +299,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t gpus, bool
 std::vector<DeviceInfo> node_gpus(const Options& options, const std::string& need) {
   std::vector<std::string> ids;
   if (const auto given = options.maybe("device")) {
-    for (const std::string& id : split_words("device", *given)) {
+    for (const std::string& id : split_names("device", *given)) {
       const auto node = devices::node(id);
       // A name that is not one of its node's GPUs is the node's.
       if (std::ranges::find(node, id) == node.end()) ids.insert(ids.end(), node.begin(), node.end());

@@ -12,6 +12,7 @@
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/trace_results.hpp"
@@ -84,7 +85,7 @@ void print_summary(const CampaignResult& campaign, const MeasureOptions& options
     const std::string verdict = campaign.stopped            ? "stopped"
                                 : campaign.failures.empty() ? "done"
                                                             : fmt::format("{} failed", campaign.failures.size());
-    std::cout << fmt::format("{}: {} points measured in {}{}; trace: {}\n", verdict, campaign.measured,
+    std::cout << fmt::format("{}: {} measured in {}{}; trace: {}\n", verdict, counted(campaign.measured, "point"),
                              clock_text(campaign.wall), rest_of(campaign), one_line(options.output));
   }
   if (options.quiet || options.json)

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "netpipe/campaign/provenance.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/layout.hpp"
@@ -97,7 +98,7 @@ std::string help_measuring(std::size_t width) {
 MeasureOptions measure_options(const Options& options) {
   MeasureOptions m;
   m.output = options.maybe("output").value_or(default_output());
-  if (m.output.empty()) throw Error(ErrorKind::usage, "--output: the name is empty");
+  check_trace_output(m.output);
   m.plan = options.plan();
   const struct {
     const char* option;

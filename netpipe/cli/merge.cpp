@@ -4,6 +4,7 @@
 
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/trace_files.hpp"
 #include "npgpu/error.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 int run_merge(const Options& options) {
   const std::string merged = options.place("OUT");
+  if (!merged.empty()) check_trace_output(merged);
   const std::vector<std::string> files = trace_files(options.places("TRACE..."));
   const std::vector<std::filesystem::path> traces(files.begin(), files.end());
   merge_traces(merged, traces, campaign::trace_root("", typed()), {options.on("force"), options.on("incomplete")});

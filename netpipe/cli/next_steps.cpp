@@ -13,14 +13,14 @@ std::string next_steps(const Trace& trace, const std::vector<std::string>& predi
                        const TextStyle& style) {
   const std::string file = quoted(path);
   const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
-  std::vector<std::string> commands{fmt::format("npgpu report {} --all", file)};
-  if (!trace.of<Probes>().empty()) commands.push_back("npgpu derive " + file);
-  commands.push_back(fmt::format("npgpu report {} --html {}", file, page));
+  std::vector<std::string> commands{fmt::format("{} report {} --all", called(), file)};
+  if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
+  commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
   const bool is_named = model::by_device<Jobs>(trace).size() > 1;
   for (const std::string& device : predictable)
-    commands.push_back(fmt::format("npgpu predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", file,
+    commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
                                    is_named ? " --device " + quoted(device) : ""));
-  commands.push_back(fmt::format("npgpu compare {} NEWER.h5", file));
+  commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
 
   // As many on a line as fit, but no command is broken: it is there to be copied.
   constexpr std::string_view head = "NEXT     ", gap = ";  ";

@@ -87,7 +87,7 @@ Options::Options(const Command& command) : command_(command), groups_(command.gr
 }
 
 void Options::refuse(const std::string& what) const {
-  throw Error(ErrorKind::usage, what + " (npgpu help " + command_.name + ")");
+  throw Error(ErrorKind::usage, what + " (" + called() + " help " + command_.name + ")");
 }
 
 bool Options::is_option(const std::string& name) const { return std::ranges::find(names_, name) != names_.end(); }

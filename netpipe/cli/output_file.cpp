@@ -28,10 +28,10 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// The open descriptor that /dev/stdout, /dev/fd/63 or /proc/self/fd/63 stands for. Its name leads to a file, but what
-// opens that file anew begins at its first byte, and what replaces it leaves the descriptor without a name.
+// The open descriptor that "-", /dev/stdout, /dev/fd/63 or /proc/self/fd/63 stands for. Its name leads to a file, but
+// what opens that file anew begins at its first byte, and what replaces it leaves the descriptor without a name.
 std::optional<int> descriptor_named(const std::string& path) {
-  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(folder)) continue;
@@ -124,6 +124,13 @@ void write_file(const std::string& option, const std::string& path, bool force,
       files::replace_file(*place, bytes_of(text), fmt::format("tmp-{}", ::getpid()));
     else write_in_place(path, text);
   });
+}
+
+void check_trace_output(const std::string& path) {
+  if (path.empty()) throw Error(ErrorKind::usage, "--output: the name is empty");
+  if (descriptor_named(path))
+    throw Error(ErrorKind::usage, fmt::format("'{}' cannot hold a trace: a trace is a file{}", path,
+                                              path == "-" ? "; write ./- for one of that name" : ""));
 }
 
 }  // namespace npgpu::cli

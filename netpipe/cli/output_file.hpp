@@ -16,4 +16,7 @@ void write_file(const std::string& option, const std::string& path, bool force,
 // Throws what write_file() would throw about the path: before a run of minutes, whose results it is to hold.
 void check_output(const std::string& option, const std::string& path, bool force);
 
+// A trace is written in many places of its file: throws Error(usage) for a name that stands for an open descriptor.
+void check_trace_output(const std::string& path);
+
 }  // namespace npgpu::cli

@@ -152,7 +152,7 @@ Command pieces() {
   return {"pieces",
           "measure copies of many pieces: loop, 2D, batch, graph or kernel",
           "Measures copies of many pieces, as of the blocks of a cache or the faces of a grid, in each way that a "
-          "program can issue them, and says which is done first from which number and size on. npgpu predict --pieces "
+          "program can issue them, and says which finishes first from which number and size on. npgpu predict --pieces "
           "then advises for other numbers and sizes. All bytes are compared, also those between the pieces.",
           {},
           {"npgpu pieces", "npgpu pieces --pieces 1..64 --piece-bytes 4KiB,64KiB --direction d2h --output pieces.h5",

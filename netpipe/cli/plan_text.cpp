@@ -8,6 +8,7 @@
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -41,8 +42,8 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
       text += row(title_of(batch), batch.steps.size(), fmt::format("{:.1f} s", time_of(batch, options).count()),
                   memory_text(batch.need.host_bytes), memory_text(batch.need.device_bytes));
   });
-  text +=
-      fmt::format("{} cases, {} points, about {:.0f} s\n", plan.cases(), plan.points(), guess(plan, options).count());
+  text += fmt::format("{}, {}, about {:.0f} s\n", counted(plan.cases(), "case"), counted(plan.points(), "point"),
+                      guess(plan, options).count());
   for_each_kind([&]<class K>() {
     if (!plan.of<K>().empty())
       text += wrapped(fmt::format("schedule of {}: {}", K::name,
@@ -76,11 +77,11 @@ std::vector<std::string> gpu_ids(const Options& options, const std::string& what
   const auto given = options.maybe("device");
   if (!given && devices::gpus().empty())
     throw Error(ErrorKind::nothing, what + " need a GPU: " + devices::why_no_gpu());
-  return split_words("device", given.value_or(devices::default_device()));
+  return split_names("device", given.value_or(devices::default_device()));
 }
 
 std::vector<std::string> targets_of(const Options& options, const std::string& source) {
-  if (const auto named = options.maybe("to")) return split_words("to", *named);
+  if (const auto named = options.maybe("to")) return split_names("to", *named);
   std::vector<std::string> all = devices::node(source);
   std::erase(all, source);
   if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);

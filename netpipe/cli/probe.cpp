@@ -1,4 +1,4 @@
-// npgpu probe: kernels whose work is known exactly, on one unit of a device or on all.
+// npgpu probe: kernels that do a known amount of work, on one unit of a device or on all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ std::vector<Shape> with_operands(const std::vector<Shape>& shapes, const std::ve
 
 // All: those that there are for this device; where there are none, those that there are, so that one of them says why.
 std::vector<std::string> names_or_all(const std::string& list, const std::string& device) {
-  if (list != "all") return split_words("NAME", list);
+  if (list != "all") return split_names("NAME", list);
   std::vector<std::string> names, here;
   for (const auto& probe : probes()) {
     if (std::find(names.begin(), names.end(), probe->name()) == names.end()) names.emplace_back(probe->name());
@@ -145,7 +145,7 @@ Plan probe_plan(const Options& options) {
   wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32),
       wanted(options, "form", Form::streaming), wanted(options, "space", Space::global);
   Plan plan;
-  for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
+  for (const std::string& id : split_names("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
       if (only_usual(options) && !description_of(name).is_usual) continue;
@@ -181,11 +181,12 @@ Plan probe_plan(const Options& options) {
 
 std::string about() {
   std::string text =
-      "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is a list of the "
+      "Times kernels that do a known amount of work, over blocks, threads and independent chains. NAME is a list of "
+      "the "
       "following, or all.\n";
   for (const auto& one : registered<ProbeDescription>()) text += fmt::format("  {}: {}\n", one->name, one->summary);
   return text +
-         "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is held against "
+         "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is compared with "
          "it.";
 }
 

@@ -10,6 +10,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/engine/saturated.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/clock.hpp"
 
 namespace npgpu::cli {
@@ -53,9 +54,9 @@ void Progress::skipped(Seconds expected) { expected_ -= expected.count(); }
 void Progress::series_done(const SeriesEnd& series) {
   ++cases_done_;
   if ((form_ == ProgressForm::cases && !by_round_) || form_ == ProgressForm::points)
-    unsaved_.push_back(fmt::format("{}/{} {}: {} points in {}{}{}", cases_done_, cases_, series.title,
-                                   series.tally.measured, clock_text(series.wall), rest_of(series.tally),
-                                   series.given_up ? ", given up" : ""));
+    unsaved_.push_back(fmt::format("{}/{} {}: {} in {}{}{}", cases_done_, cases_, series.title,
+                                   counted(series.tally.measured, "point"), clock_text(series.wall),
+                                   rest_of(series.tally), series.given_up ? ", given up" : ""));
 }
 
 void Progress::saved() {

@@ -51,9 +51,10 @@ std::uint64_t parse_size(std::string_view option, std::string_view text, std::ui
     std::string_view name;
     std::uint64_t bytes;
   };
-  static constexpr Unit units[] = {{"", 1},      {"B", 1},     {"K", KiB},      {"KiB", KiB},
-                                   {"M", MiB},   {"MiB", MiB}, {"G", GiB},      {"GiB", GiB},
-                                   {"KB", 1000}, {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}};
+  static constexpr Unit units[] = {
+      {"", 1},         {"B", 1},           {"K", KiB},        {"KiB", KiB},        {"M", MiB},
+      {"MiB", MiB},    {"G", GiB},         {"GiB", GiB},      {"KB", 1000},        {"kB", 1000},
+      {"MB", 1000000}, {"GB", 1000000000}, {"T", 1024 * GiB}, {"TiB", 1024 * GiB}, {"TB", 1000000000000}};
   const auto unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return u.name == n->unit; });
   if (unit == std::end(units)) refuse(option, text, advice);
   if (!n->fits) refuse(option, text, "past the largest size there is, 16 EiB");
@@ -128,7 +129,9 @@ Seconds parse_duration(std::string_view option, std::string_view text, Seconds m
   else if (n->unit == "min") scale = 60;
   else if (n->unit == "h") scale = 3600;
   else if (!n->unit.empty() && n->unit != "s") refuse(option, text, advice);
-  if (n->value * scale < min.count()) refuse(option, text, "too small: it must be positive");
+  if (n->value * scale < min.count())
+    refuse(option, text,
+           n->value > 0 ? fmt::format("too small: at least {:g} s", min.count()) : "too small: it must be positive");
   if (n->value * scale > 86400) refuse(option, text, "more than a day");
   return Seconds{n->value * scale};
 }
@@ -165,7 +168,7 @@ double parse_operations(std::string_view option, std::string_view text) {
 
 double parse_number(std::string_view option, std::string_view text, double min, double max) {
   const auto n = number(text);
-  if (!n || !n->unit.empty()) refuse(option, text, "no plain number");
+  if (!n || !n->unit.empty()) refuse(option, text, "no number; write it as 0.25 or 20");
   if (!n->fits || n->value > max) refuse(option, text, fmt::format("too large: at most {:g}", max));
   if (n->value < min) refuse(option, text, fmt::format("too small: at least {:g}", min));
   return n->value;
@@ -180,6 +183,13 @@ std::vector<std::string> split_words(std::string_view option, std::string_view t
     begin = end + 1;
   }
   return words;
+}
+
+std::vector<std::string> split_names(std::string_view option, std::string_view text) {
+  std::vector<std::string> names;
+  for (std::string& word : split_words(option, text))
+    if (std::ranges::find(names, word) == names.end()) names.push_back(std::move(word));
+  return names;
 }
 
 }  // namespace npgpu::cli

@@ -33,6 +33,8 @@ double parse_operations(std::string_view option, std::string_view text);
 double parse_number(std::string_view option, std::string_view text, double min, double max);
 // Words split at commas; empty words refused.
 std::vector<std::string> split_words(std::string_view option, std::string_view text);
+// The same, each once: nothing is measured twice because it is named twice.
+std::vector<std::string> split_names(std::string_view option, std::string_view text);
 
 // An enumerator by its name, and a list of them.
 template <class E> E parse_name(std::string_view option, std::string_view text) {
@@ -42,7 +44,7 @@ template <class E> E parse_name(std::string_view option, std::string_view text) 
 }
 template <class E> std::vector<E> parse_names(std::string_view option, std::string_view text) {
   std::vector<E> all;
-  for (const std::string& word : split_words(option, text)) all.push_back(parse_name<E>(option, word));
+  for (const std::string& word : split_names(option, text)) all.push_back(parse_name<E>(option, word));
   return all;
 }
 

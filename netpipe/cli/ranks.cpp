@@ -245,7 +245,7 @@ ranks::RankSet& met(const RankWork& how, const ranks::Patience& patience) {
 bool is_between_ranks(const Options& options) {
   const auto names = options.maybe("module");
   if (!names) return false;
-  const std::vector<std::string> all = split_words("module", *names);
+  const std::vector<std::string> all = split_names("module", *names);
   for (const std::string& one : all) {
     const Module* const module = find_module(one);
     if (!module || module->device_kind() != "ranks") continue;

@@ -149,7 +149,7 @@ Reference read_reference(const std::string& path) {
                                                 figure.metric, figure.value, figure.unit));
   if (reference.figures.empty())
     throw Error(ErrorKind::usage,
-                "--reference: " + path + ": has no figure of a GPU that others could be held against");
+                "--reference: " + path + ": has no figure of a GPU that others could be compared with");
   return reference;
 }
 

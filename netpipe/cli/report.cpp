@@ -138,8 +138,8 @@ Command report() {
   return {
       "report",
       "show a trace: in the terminal, as a page, for an issue",
-      "Shows a trace: whether the node is healthy, and one figure a question, each with its 95 % interval, its "
-      "share of what the device could do and the limit that check holds it against. --overview says more on one page; "
+      "Shows a trace: whether the node is healthy, and one figure for each question, each with its 95 % interval, its "
+      "share of what the device could do and the limit that check applies. --overview says more on one page; "
       "--all has every series as a table, and which number of streams is best for the partition method; --markdown is "
       "the overview for an issue or a wiki, and --html a page with "
       "curves to send. A trace of few points is shown whole. Of a merged file it lists the runs; FILE:N is run "

@@ -60,7 +60,7 @@ std::vector<UserKernel> kernels_of(const Options& options) {
 std::vector<Roofline> chosen(std::vector<Roofline> all, const Options& options, bool has_kernels) {
   if (const auto list = options.maybe("device")) {
     std::vector<Roofline> named;
-    for (const std::string& id : split_words("device", *list)) {
+    for (const std::string& id : split_names("device", *list)) {
       const auto found = std::ranges::find(all, id, &Roofline::device);
       if (found == all.end()) {
         std::vector<std::string> ids;
@@ -103,7 +103,7 @@ Command roofline() {
           "what bounds a kernel on a measured device, and how far from that it is",
           "Shows the roofs of a device (its memory, L2, shared memory, and arithmetic by type) from the probes of a "
           "trace, the intensity in operations a byte at which they meet, and how near measured kernels come to them. "
-          "Kernels of your own, from counts or from Nsight Compute, are held against the roofs: which of them bounds "
+          "Kernels of your own, from counts or from Nsight Compute, are compared with the roofs: which of them bounds "
           "each, and how much faster it could be. Needs no device.",
           {"TRACE"},
           {"npgpu roofline node.h5", "npgpu roofline node.h5 --counts mine=2TFLOP,80GB,40ms",

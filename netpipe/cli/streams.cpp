@@ -25,7 +25,7 @@ std::vector<std::uint64_t> counts(const Options& options, const std::string& opt
                                   std::uint64_t max) {
   std::vector<std::uint64_t> all;
   if (const auto list = options.maybe(option))
-    for (const std::string& text : split_words(option, *list)) all.push_back(parse_count(option, text, min, max));
+    for (const std::string& text : split_names(option, *list)) all.push_back(parse_count(option, text, min, max));
   return all;
 }
 
@@ -59,7 +59,7 @@ std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
   const std::uint64_t seed = parse_count("seed", options.text("seed"), 0, ~0ull >> 1);
   std::vector<JobStep> all;
   for (const std::string& name :
-       split_words("experiment", options.maybe("experiment").value_or("fixed,asymmetric,overheads"))) {
+       split_names("experiment", options.maybe("experiment").value_or("fixed,asymmetric,overheads"))) {
     const auto jobs = name == "fixed"        ? fixed_experiment(choice)
                       : name == "asymmetric" ? asymmetric_experiment(choice)
                       : name == "overheads"  ? overheads_experiment(choice.device)
@@ -126,7 +126,7 @@ Command streams() {
       "time jobs cut into streams, and what their parts cost",
       "Times jobs that copy bytes to a GPU, run a kernel and copy bytes back, cut into chunks that are issued to "
       "streams; and the copies, kernels and streams alone, which npgpu predict needs. Every result is compared, word "
-      "by word. Host times are taken on a core whose sibling hyperthread is idle.",
+      "by word. Host times are taken on a core whose other hyperthread is idle.",
       {},
       {"npgpu streams --experiment overheads",
        "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},

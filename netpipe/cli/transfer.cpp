@@ -93,10 +93,10 @@ Plan transfer_plan(const Options& options) {
     const auto given = parse_names<Executor>("executor", *words);
     executors.assign(given.begin(), given.end());
   }
-  const auto ids = split_words("device", options.maybe("device").value_or(devices::default_device()));
+  const auto ids = split_names("device", options.maybe("device").value_or(devices::default_device()));
   std::vector<const Module*> named;
   if (const auto names = options.maybe("module"))  // looked at before any device is asked
-    for (const std::string& name : split_words("module", *names)) named.push_back(&module_named(name));
+    for (const std::string& name : split_names("module", *names)) named.push_back(&module_named(name));
   for (const std::string& id : ids) {
     const DeviceInfo device = devices::find(id);
     for (const auto executor : executors) {

@@ -117,7 +117,7 @@ Library load() {
     return l;
   }
   if (const int result = l.get_version(&l.version); result != success)
-    l.why_not = fmt::format("{} does not tell its version: {}; {}", name, l.error_text(result), remedy);
+    l.why_not = fmt::format("{} does not report its version: {}; {}", name, l.error_text(result), remedy);
   // Before 2.9 a version was three digits shorter.
   else if (l.version < least_version)
     l.why_not = fmt::format(

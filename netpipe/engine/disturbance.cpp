@@ -19,7 +19,7 @@ std::string causes_text(std::uint32_t causes) {
        {Cause::throttled, "the device held its clocks back"},
        {Cause::clock_changed, "the device's clock changed"},
        {Cause::memory_freed, "another process freed device memory, which the driver cleared"},
-       {Cause::siblings, "other devices of the node were measured meanwhile"},
+       {Cause::siblings, "other devices of the node were measured at the same time"},
        {Cause::host_limited, "a CPU quota stopped this process"}}};
   std::string text;
   for (const auto& [cause, what] : words)

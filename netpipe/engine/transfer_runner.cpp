@@ -219,7 +219,7 @@ std::string hint_of(const Lane& lane) {
   if (lane.direction != Direction::peer) return {};
   return "; where an IOMMU or ACS of the PCIe bridges redirects what devices send each other, copies between them "
          "report "
-         "success and bring zeros or nothing";
+         "success and deliver zeros or nothing";
 }
 
 class TransferRunner final : public Runner<Transfers> {

@@ -24,7 +24,7 @@ Section among_section(const AmongOthers& of) {
       .name = fmt::format("{} among {} of others", of.gpu, counted(of.cards, of.name.empty() ? "GPU" : of.name))};
   if (of.rows.empty()) {
     section.name = fmt::format("{} among others", of.gpu);
-    section.notes.push_back("nobody shared figures of a " + of.name);
+    section.notes.push_back("no shared file has figures of a " + of.name);
     return section;
   }
   Table table({left(of.gpu), right("here"), right("95 %", 2), right("others: median"), right("least", 1),

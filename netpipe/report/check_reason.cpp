@@ -74,7 +74,7 @@ std::string is_of(double is, double limit, std::string_view unit) {
   return fmt::format("{:.4g}/{:.4g}", is, limit);
 }
 
-// "cuda:0 and cuda:1 bring zeros" of "copies between cuda:0 and cuda:1 bring zeros (12 of 12 compared were wrong)".
+// "cuda:0 and cuda:1 deliver zeros" of "copies between cuda:0 and cuda:1 deliver zeros (12 of 12 compared were wrong)".
 std::string brief_of_copies(std::string text) {
   text.resize(std::min({text.size(), text.find(" ("), text.find(": ")}));
   for (const std::string_view begin : {"copies between ", "copies "})

@@ -105,11 +105,13 @@ void write_device(Document& doc, const CheckOf& of, const std::string& id, const
   if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted(warnings, "warning");
   if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
   if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
-  doc.add(Document::Marked{upper_case(name(verdict)),
-                           verdict == CheckVerdict::ok ? Document::Tone::bold : Document::Tone::alarm,
+  // Of a check that was stopped: what it has is well, and it does not have all.
+  const bool is_open = verdict == CheckVerdict::ok && !of.why_not_judged.empty();
+  doc.add(Document::Marked{upper_case(name(is_open ? CheckVerdict::not_judged : verdict)),
+                           verdict == CheckVerdict::ok && !is_open ? Document::Tone::bold : Document::Tone::alarm,
                            title + ": " + line});
   if (const std::string sees = sensitivity_text(all); !sees.empty())
-    doc.note("would have seen what is slower by: " + sees, false, 4);
+    doc.note("would find slowdowns of: " + sees, false, 4);
   std::set<std::string> said;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)

@@ -325,7 +325,7 @@ void explain(Document& doc, const Comparison& found) {
                "interval. With (clock) a kernel's time grew so and its cycles did not. Where times take one of two "
                "values, p is of how often each side takes the longer one (Fisher 1934)");
   doc.labelled("same", "the interval of 95 % holds no change that matters");
-  doc.labelled("cannot tell", "neither: more rounds or runs would tell");
+  doc.labelled("cannot tell", "neither: more rounds or runs would decide");
 }
 
 Document compare_document(const ComparisonReport& of, const ComparisonDetail& detail) {

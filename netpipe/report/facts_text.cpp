@@ -113,10 +113,11 @@ void facts_text(Document& doc, const TraceResults& of, std::size_t series_in_tra
   for (const BesideOthers& b : of.beside) add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
   if (!at_once.empty()) doc.labelled("at once", "time beside the other GPUs, to alone: " + at_once);
   if (const BusySibling& sibling = of.sibling; sibling.points >= 5)
-    doc.labelled("siblings",
-                 fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host: {} on such a core, at "
-                             "{} also visited on a quiet one",
-                             100 * sibling.adds, counted(sibling.visits, "visit"), counted(sibling.points, "point")));
+    doc.labelled(
+        "siblings",
+        fmt::format("a busy hyperthread of the same core added {:+.0f} % to times of the host: {} on such a core, at "
+                    "{} also visited on a quiet one",
+                    100 * sibling.adds, counted(sibling.visits, "visit"), counted(sibling.points, "point")));
   for (const auto& [group, facts] : trace.provenance) {
     const std::string line = group == "host" ? host_line(facts) : is_device(group) ? line_of(facts, device_parts) : "";
     if (!line.empty()) doc.labelled(group, line);

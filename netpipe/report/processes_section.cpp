@@ -29,7 +29,7 @@ Estimate shown(const ProcessFigure& figure, const Estimate& us) {
 
 Section processes_section(const ProcessGpu& gpu) {
   Section section{
-      .name = fmt::format("{} beside a second process: us, and GB/s of large copies, by the host's clock", gpu.id)};
+      .name = fmt::format("{} with a second process: us, and GB/s of large copies, by the host's clock", gpu.id)};
   Table table({left(""), decimal("value"), left("95 %", 2), decimal("times"), left("95 %", 1), left("")});
   bool is_disturbed = false, is_idle = false;
   for (const ProcessFigure& figure : gpu.figures) {
@@ -39,7 +39,7 @@ Section processes_section(const ProcessGpu& gpu) {
     is_disturbed |= !figure.disturbed.empty();
     for (const ProcessCell& cell : figure.cells) {
       const Estimate beside = shown(figure, cell.time_us);
-      table.row({fmt::format("  beside one that {}", deed_of(cell.beside)), digits_text(beside.value),
+      table.row({fmt::format("  with one that {}", deed_of(cell.beside)), digits_text(beside.value),
                  short_range(beside), digits_text(cell.times.value, 3), short_range(cell.times),
                  std::string(cell.disturbed.empty() ? "" : "d") + (cell.did_nothing ? "0" : "")});
       is_disturbed |= !cell.disturbed.empty();
@@ -50,7 +50,7 @@ Section processes_section(const ProcessGpu& gpu) {
   if (!gpu.sharing.empty()) section.notes.push_back(gpu.sharing);
   section.notes.emplace_back("times: as long as alone. Alone and beside were measured by turns, in the same rounds");
   if (is_disturbed) section.notes.emplace_back("d: others than the second process disturbed it");
-  if (is_idle) section.notes.emplace_back("0: the second process did nothing meanwhile");
+  if (is_idle) section.notes.emplace_back("0: the second process did nothing in that time");
   for (const MatrixFinding& cost : gpu.costs) section.entries.push_back({"COST", {cost.text}});
   for (const MatrixFinding& doubt : gpu.doubts) section.entries.push_back({"IDLE", {doubt.text}, true});
   return section;

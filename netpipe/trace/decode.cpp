@@ -143,7 +143,14 @@ Contents read_image(std::span<const std::byte> bytes, std::optional<std::size_t>
       return open_image(bytes);
     } catch (const FormatError& flaw) {
       const std::string why = flaw.what();
-      throw FormatError((why.find("truncated") != std::string::npos ? "is truncated: " : "is damaged: ") + why);
+      if (why.find("truncated") == std::string::npos) throw FormatError("is damaged: " + why);
+      // HDF5 says in numbers of its own how long the file should be.
+      const std::size_t whole = why.rfind("stored_eof = ");
+      throw FormatError(
+          whole == std::string::npos
+              ? "is truncated: " + why
+              : fmt::format("is truncated: {} of its {} bytes are there", bytes.size(),
+                            std::string_view(why).substr(whole + std::string_view("stored_eof = ").size())));
     }
   }();
   if (!has(file, "schema_name"))

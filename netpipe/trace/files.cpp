@@ -215,8 +215,13 @@ bool Lock::take_away() {
 
 std::string Lock::why_not_opened(int error) const {
   const std::string folder = folder_of(path_).string();
+  std::error_code ignored;
+  if (error == ENOENT && fs::is_directory(folder, ignored))
+    return "no file can be created in " + folder;  // as in /proc
   if (error == ENOENT) return "the folder " + folder + " does not exist";
   if (error == ENOTDIR) return folder + " is not a folder";
+  if (error == EACCES || error == EROFS || error == EPERM)
+    return fmt::format("no file can be created in {}: {}", folder, system_text(error));
   return fmt::format("cannot create {}: {}", file_.string(), system_text(error));
 }
 

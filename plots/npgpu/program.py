@@ -47,6 +47,9 @@ def ask(*arguments, answers=(0,)):
 def run(*arguments):
     """What npgpu writes of a trace, as bytes; BadTrace with its own sentence where it refuses."""
     try:
-        return ask(*arguments)[1]
-    except ProgramFailed as told:
-        raise BadTrace(str(told)) from None
+        written = ask(*arguments)[1]
+    except ProgramFailed as refused:
+        raise BadTrace(str(refused)) from None
+    if not written:
+        raise ProgramMissing(f"{path()} wrote nothing: is it npgpu?")
+    return written

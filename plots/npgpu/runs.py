@@ -18,11 +18,28 @@ def address(name):
 def opened(name):
     """The file of a name, h5py's; BadTrace with one sentence where it cannot be read."""
     import h5py
+    path = address(name)[0]
     try:
-        with h5py.File(address(name)[0], "r") as file:
+        with h5py.File(path, "r") as file:
             yield file
     except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise BadTrace(f"{name}: cannot be read: {error}") from None
+        raise BadTrace(f"{name}: {flaw(path, str(error))}") from None
+
+
+def flaw(path, error):
+    """What is wrong with a file that HDF5 cannot read, in the words of the program."""
+    try:
+        size = os.path.getsize(path)
+        if not os.path.isfile(path):
+            return "is not a plain file"
+    except OSError as missing:
+        return "there is no such file" if isinstance(missing, FileNotFoundError) else missing.strerror
+    if size == 0:
+        return "is empty"
+    if "signature not found" in error:
+        return "is not an HDF5 file"
+    whole = re.search(r"stored_eof = ([0-9]+)", error)
+    return f"is truncated: {size} of its {whole[1]} bytes are there" if whole else f"cannot be read: {error}"
 
 
 def count(file):
@@ -41,8 +58,10 @@ def open_run(name):
         if runs is not None and number is None and runs != 1:
             raise BadTrace(f"{path}: holds {runs} runs: name one of {path}:0 to {path}:{runs - 1}")
         run = file if runs is None else file["runs"][f"{number or 0:04}"]
-        if run.attrs.get("schema_name") != "npgpu-trace" or not str(run.attrs["schema_version"]).startswith("3."):
-            raise BadTrace(f"{name}: is no npgpu trace of version 3")
+        if run.attrs.get("schema_name") != "npgpu-trace":
+            raise BadTrace(f"{name}: is an HDF5 file but not an npgpu trace")
+        if not str(run.attrs["schema_version"]).startswith("3."):
+            raise BadTrace(f"{name}: is an npgpu trace of version {run.attrs['schema_version']}, and this package reads 3")
         yield run
 
 

@@ -17,7 +17,7 @@ template <std::uint32_t rung, Space space> UnitRate bulk_latency(const char* nam
 }
 template <Operation operation, std::uint32_t rung, Space space> UnitRate bulk_rate(const char* name) {
   return {.name = name,
-          .meaning = operation == Operation::read ? "bytes that copies bring to a unit's shared memory"
+          .meaning = operation == Operation::read ? "bytes that copies move to a unit's shared memory"
                                                   : "bytes that copies take from a unit's shared memory",
           .of = bulk_moves<operation, rung, space>};
 }

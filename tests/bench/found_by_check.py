@@ -5,7 +5,7 @@ says of a healthy one that it is not ok.
     found_by_check.py PROGRAM [--of-each 20] [--healthy 200] [--level 2] [--seed 1]
 
 Planted: links 6 %, memory 5 % and clock 4 % below, launches that take 30 % longer, one of 132 multiprocessors that takes no
-block, and in a node of eight one pair of GPUs that do not see each other's memory, or whose copies bring zeros (npgpu matrix)."""
+block, and in a node of eight one pair of GPUs that do not see each other's memory, or whose copies deliver zeros (npgpu matrix)."""
 import argparse
 import collections
 import concurrent.futures

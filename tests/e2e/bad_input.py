@@ -107,6 +107,10 @@ TABLE = [
     (FAST + ["--output", "."], 2, ["."]),
     (FAST + ["--output", ""], 2, ["--output"]),
     (FAST + ["--output", "exists.h5"], 2, ["exists.h5", "--force", "--resume"]),
+    (FAST + ["--output", "-"], 2, ["'-'", "a trace is a file", "./-"]),
+    (FAST + ["--output", "/dev/stdout"], 2, ["/dev/stdout", "a trace is a file"]),
+    (FAST + ["--output", "/proc/x.h5"], 2, ["no file can be created in /proc"]),
+    (["merge", "-", "exists.h5"], 2, ["'-'", "a trace is a file"]),
     (FAST + ["--force", "--resume", "--output", "x.h5"], 2, ["--force", "--resume"]),
     (FAST + ["--resume"], 2, ["--resume", "--output"]),
     (FAST + ["--resume", "--output", "text.h5"], 2, ["text.h5"]),
@@ -123,7 +127,7 @@ TABLE = [
     (["report", "."], 2, ["."]),
     (["report", "empty.h5"], 2, ["empty.h5"]),
     (["report", "text.h5"], 2, ["text.h5"]),
-    (["report", "truncated.h5"], 2, ["truncated.h5"]),
+    (["report", "truncated.h5"], 2, ["truncated.h5", "is truncated: ", "bytes are there"]),
     (["report", "foreign.h5"], 2, ["foreign.h5"]),
     (["report", "newer.h5"], 2, ["newer.h5", "4.0"]),
     (["report", "older.h5"], 2, ["older.h5", "2.0", "measured again"]),
@@ -263,6 +267,16 @@ with folder() as where:
     after = sorted(name for name in os.listdir(where))
     check(after == before, f"left behind: {set(after) - set(before)}")
     check(all(open(os.path.join(where, n), "rb").read() == contents[n] for n in before), "an input was changed")
+
+    # What is named twice is measured once, and one point is no "1 points".
+    twice = run("transfer", "--device", "sim:plain,sim:plain", "--direction", "h2d,h2d", "--sizes", "8,8", "--quiet", "--output",
+                os.path.join(where, "twice.h5"))
+    check(twice.code == 0 and twice.out.startswith("done: 1 point measured in "), f"named twice: {twice.out} {twice.err}")
+    with h5py.File(os.path.join(where, "twice.h5")) as f:
+        check(len(f["transfers"]) == 1, f"series: {list(f['transfers'])}")
+    printed = run("export", "exists.h5", cwd=where).out
+    check(run("export", "exists.h5", "--output", "-", cwd=where).out == printed != "", "--output - is standard output")
+    check(not os.path.exists(os.path.join(where, "-")), "a file of the name -")
 
     # A device's path that is not UTF-8 does not stop a JSON document.
     spec = os.path.join(where, os.fsdecode(b"bad\xff.json"))

@@ -60,14 +60,14 @@ SICK = [
      "link", "copies from {}:5 to all other GPUs and the host are slow"),
     ("a switch's link to its socket", of_node8(instead=[{"between": "switch1", "and": "socket1", "gb_s": 25, "latency_us": 0.5}]), 3,
      "bridge", "copies between the 4 GPUs below the bridge switch1 and "),
-    ("zeros of one pair", of_node8(zeros=[{"between": "gpu0", "and": "gpu1"}]), 6, "peer_redirected", "copies between {}:0 and {}:1 bring zeros"),
+    ("zeros of one pair", of_node8(zeros=[{"between": "gpu0", "and": "gpu1"}]), 6, "peer_redirected", "copies between {}:0 and {}:1 deliver zeros"),
     ("zeros of one GPU", of_node8(zeros=[{"between": "gpu2", "and": f"gpu{i}"} for i in range(8) if i != 2]), 6, "peer_redirected",
-     "copies between {}:2 and all other GPUs bring zeros"),
+     "copies between {}:2 and all other GPUs deliver zeros"),
     ("zeros of all", of_node8(zeros=[{"between": f"gpu{i}", "and": f"gpu{j}"} for i in range(8) for j in range(i)]), 6, "peer_redirected",
-     "copies between all GPUs bring zeros"),
+     "copies between all GPUs deliver zeros"),
     ("zeros and a slow link", of_node8(zeros=[{"between": "gpu0", "and": "gpu1"}],
                                        instead=[{"between": "gpu5", "and": "switch1", "gb_s": 25, "latency_us": 0.5}]),
-     6, "peer_redirected", "copies between {}:0 and {}:1 bring zeros"),
+     6, "peer_redirected", "copies between {}:0 and {}:1 deliver zeros"),
     ("a blind pair", of_node8(blind=[{"between": "gpu1", "and": "gpu2"}]), 3, "no_peer_access", "copies between {}:1 and {}:2 go through the host"),
     ("all blind", of_node8(blind=[{"between": f"gpu{i}", "and": f"gpu{j}"} for i in range(8) for j in range(i)]), 0, None, None),
     ("a wrong NUMA node", of_node8(numa_node=[{"of": "gpu3", "is": 1}]), 3, "numa_firmware", "copies between host and {}:3 are slow"),
@@ -77,7 +77,7 @@ SICK = [
      "nvlink", "copies {}:1 -> {}:2 are slow"),
     ("a GPU's NVLinks", of_mesh(instead=[{"between": f"gpu{max(2, i)}", "and": f"gpu{min(2, i)}", "gb_s": 50, "nvlinks": 4} for i in (0, 1, 3)]),
      3, "nvlink", "copies between {}:2 and all other GPUs are slow"),
-    ("zeros over NVLink", of_mesh(zeros=[{"between": "gpu0", "and": "gpu1"}]), 6, "fabric", "copies between {}:0 and {}:1 bring zeros"),
+    ("zeros over NVLink", of_mesh(zeros=[{"between": "gpu0", "and": "gpu1"}]), 6, "fabric", "copies between {}:0 and {}:1 deliver zeros"),
 ]
 
 
@@ -287,7 +287,7 @@ with folder() as where:
             check(all((done > 0) == works for done in series["visits"]["beside_done"]), f"{series.attrs['beside']}: what it did")
             check(len(series["visits"]) == 2, "alone and beside in each round")
     shown, page = run("report", path), os.path.join(where, "processes.html")
-    check("beside one that copies both ways" in shown.out and "simulated: two processes share in equal parts" in shown.out, shown.out[-3000:])
+    check("with one that copies both ways" in shown.out and "simulated: two processes share in equal parts" in shown.out, shown.out[-3000:])
     check("NUMA" not in shown.out.split("matrix of", 1)[1], "nothing of NUMA nodes, which were not asked for")
     check(run("report", path, "--html", page).code == 0 and "What a second process costs" in open(page).read(), "the page has it")
     rows = list(csv.DictReader(io.StringIO(run("export", path, "--format", "csv", "--table", "transfers").out)))
@@ -304,11 +304,11 @@ with folder() as where:
     hidden = run("matrix", "--only", "processes", "--output", os.path.join(where, "none.h5"), env={"CUDA_VISIBLE_DEVICES": ""})
     check(hidden.code == 77 and "a matrix needs GPUs" in hidden.err, f"without a GPU: {hidden.code} {hidden.err}")
 
-    # Copies that bring zeros: one finding, the reason first, in few lines, and no GPU is blamed.
+    # Copies that deliver zeros: one finding, the reason first, in few lines, and no GPU is blamed.
     path, made = measured("zeros", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")
     found = bad(json.loads(made.out)["matrix"])
     check(made.code == 6 and len(found) == 1 and found[0]["explanations"][0]["cause"] == "peer_redirected" and
-          found[0]["text"].startswith("copies between sim:zeros:0 and sim:zeros:1 bring zeros ("), f"zeros: {made.code} {found}")
+          found[0]["text"].startswith("copies between sim:zeros:0 and sim:zeros:1 deliver zeros ("), f"zeros: {made.code} {found}")
     judged = run("check", "--trace", path, "--json")
     blamed = [f for f in json.loads(judged.out)["findings"] if f["health"] == "fail"]
     check(judged.code == 6 and [f["metric"] for f in blamed] == ["peer_results"], f"check says the same: {judged.code} {blamed}")
@@ -317,7 +317,7 @@ with folder() as where:
     check(two.code == 6 and len(lines) <= 20, f"zeros between two GPUs: {two.code}, {len(lines)} lines: {two.out} {two.err}")
     check("BROKEN" in two.out and "IOMMU or ACS" in two.out and "NCCL_P2P_DISABLE" in two.out, two.out)
     quiet = run("matrix", "--device", "sim:zeros:0,sim:zeros:1", "--only", "pairs", "--quiet", "--output", os.path.join(where, "q.h5"))
-    check(quiet.code == 6 and len(quiet.out.splitlines()) == 1 and ": broken, 2 GPUs: copies between sim:zeros:0 and sim:zeros:1 bring zeros" in quiet.out and
+    check(quiet.code == 6 and len(quiet.out.splitlines()) == 1 and ": broken, 2 GPUs: copies between sim:zeros:0 and sim:zeros:1 deliver zeros" in quiet.out and
           "IOMMU" in quiet.out and not quiet.err, f"one line: {quiet.out} {quiet.err}")
     sick_nodes(where)
     one_verdict(where)

@@ -1,5 +1,5 @@
 """npgpu check on simulated GPUs of other models, made from published figures (data/devices/models): a healthy one is ok,
-and half a link, a multiprocessor that is missing or takes no block, memory that lost a fifth, and copies that bring zeros
+and half a link, a multiprocessor that is missing or takes no block, memory that lost a fifth, and copies that deliver zeros
 are found on each.
 
 --times N: how often each is looked for, each time with other noise."""

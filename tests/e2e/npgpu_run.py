@@ -5,6 +5,8 @@ import sys
 import tempfile
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "npgpu"
+# As it is installed: hints then begin with "npgpu", and not with where the build is.
+os.environ["PATH"] = os.path.dirname(PROGRAM) + os.pathsep + os.environ["PATH"]
 os.environ["NPGPU_WAIT_QUIET"] = "0"  # tests run side by side, and need not wait for each other
 SOURCE = os.environ.get("NPGPU_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
 

@@ -72,7 +72,7 @@ with folder() as where:
     page = at("among.html")
     check(run("report", RUNS[0], "--among", at("shared"), "--html", page).code == 0 and "among 3 NVIDIA H200s" in open(page).read(), "a page")
     alone = run("report", RUNS[0], "--among", at("shared/h100.json"))
-    check("nobody shared figures of a NVIDIA H200" in alone.out and alone.code == 0, alone.out)
+    check("no shared file has figures of a NVIDIA H200" in alone.out and alone.code == 0, alone.out)
 
     # What strangers send may be anything.
     good = json.load(open(at("shared/0.json")))

@@ -67,6 +67,40 @@ with folder() as where:
             used = [(int(p["first_sample"]), int(p["samples"])) for p in f["transfers/0000/visits"][:]]
             check(sum(n for _, n in used) == len(f["transfers/0000/samples"]), f"{name}: every sample belongs to a visit")
 
+    # timeout signals the process and then its group: two at once are one wish to stop.
+    path = os.path.join(where, "timeout.h5")
+    for attempt in range(8):
+        ended = subprocess.run(["timeout", "--preserve-status", "--signal=INT", "0.4", PROGRAM, "transfer", *SIZES, "--force",
+                                "--output", path], capture_output=True, text=True)
+        check(ended.returncode == 75 and not os.path.exists(path + ".lock"), f"timeout: {ended.returncode} {ended.stderr[-200:]}")
+    # Who asks again after a while is in a hurry.
+    process = subprocess.Popen([PROGRAM, "transfer", "--device", "host", "--sizes", "8", "--schedule", "classic", "--target-time",
+                                "60s", "--force", "--output", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    time.sleep(2.1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    check(process.returncode in (-signal.SIGINT, 75), f"asked twice: exit {process.returncode}")
+
+    # A check that was stopped blames nobody, and a soak says how to go on, as the user calls the program.
+    soak = os.path.join(where, "soak.h5")
+    bare = {**os.environ, "PATH": "/usr/bin:/bin"}
+    near = os.path.join(".", os.path.basename(PROGRAM))
+    for command in (["check", "--level", "3"], ["check", "--soak", "10min", "--force", "--output", soak]):
+        process = subprocess.Popen([near, *command, "--device", "sim:h200"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env=bare, cwd=os.path.dirname(PROGRAM))
+        time.sleep(0.25)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        check(process.returncode == 75 and "NOT JUDGED" in out and "stopped by a signal" in out, f"{command}: {process.returncode} {out}")
+        check("FAIL" not in out and "OK" not in out and "take the GPU out of service" not in out, f"{command}: {out}")
+        hint = re.search(r"continue with: (.*)", err)
+        if "--soak" in command:
+            check(hint and shlex.split(hint[1])[0] == near and "--resume" in hint[1], f"{command}: says how to go on: {err}")
+        else:
+            check(not hint, f"{command}: nothing is kept that could go on: {err}")
+
     # SIGUSR1 saves in the middle of a long point and goes on.
     path = os.path.join(where, "usr1.h5")
     process = subprocess.Popen([PROGRAM, "transfer", "--device", "host", "--sizes", "8,16,32,64", "--schedule", "classic", "--target-time", "0.3",

@@ -2,6 +2,7 @@
 a run that was killed or met a full disk goes on."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -47,6 +48,11 @@ with folder() as where:
     said = run("check", "--trace", at("well.h5"))
     check(said.code == 0 and "tensor, together" in said.out, f"judged again: {said.code} {said.out}")
     check(run("report", at("well.h5"), "--html", at("well.html")).code in (0, 2), "a page")
+
+    # Slices have their time on every GPU, though one visit waits for all that work at once.
+    ended = run("check", "--soak", "20s", "--device", "sim:node8", "--progress", "cases", "--output", at("lines.h5")).err
+    lines = re.findall(r"soak (\S+) .*: ([0-9]+) points? in 0:([0-9]+)", ended)
+    check(len({device for device, *_ in lines}) == 8 and all(int(s) > 0 for _, _, s in lines), f"lines: {ended}")
 
     # A bit that flips once in 10^12 bytes.
     done, found = soak(SICK + "flips.json", at("flips.h5"))

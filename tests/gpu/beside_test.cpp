@@ -58,7 +58,7 @@ TEST_CASE("a second process does what it is told, rests, and ends with its owner
   CHECK(children().size() == before);
 }
 
-TEST_CASE("copies beside a second process arrive intact, and it worked meanwhile") {
+TEST_CASE("copies with a second process arrive intact, and it worked meanwhile") {
   for (const Beside beside : {Beside::idle, Beside::copies, Beside::kernels, Beside::launches}) {
     const std::string_view deed = name(beside);
     INFO(deed);

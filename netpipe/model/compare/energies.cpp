@@ -66,7 +66,7 @@ void add(Side& side, const EnergyFigure& f) {
   }
   side.is_wrong = side.is_wrong || f.full.is_wrong;
   side.is_measured = side.is_measured || f.why.empty();
-  side.why = !f.why.empty() ? f.why : "it cannot be told from rest";
+  side.why = !f.why.empty() ? f.why : "it cannot be distinguished from rest";
 }
 
 // What can be said without a test; false if there is more to say.

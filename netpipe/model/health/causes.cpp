@@ -38,7 +38,7 @@ Maybe neighbour(const Findings& findings, const std::string& metric) {
   for (const auto& [disturbed, by] : findings.disturbed)
     if (disturbed == metric && by != by_quota())
       return Explanation{
-          "neighbour", "others used the device, its link or the processors meanwhile", by,
+          "neighbour", "others used the device, its link or the processors at the same time", by,
           "measure again when they are gone; --require-quiet waits and refuses to measure beside others"};
   return std::nullopt;
 }
@@ -170,6 +170,8 @@ Maybe failing_memory(const Findings& findings) {
 }
 
 Maybe wrong_results(const Findings& findings) {
+  const HealthFinding* const results = findings.find("results");
+  if (results && results->if_failed == CheckVerdict::failed_to_run) return std::nullopt;  // none was compared
   std::size_t wrong = 0, between_gpus = 0;
   for (const TransferSeries* series : findings.of.transfers)
     for (const TransferSample& sample : series->samples) {

@@ -74,7 +74,7 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
     add_facts(record, trace.provenance);
     return record;
   };
-  // What was measured beside a second process is no device's health.
+  // What was measured with a second process is no device's health.
   for (const auto& series : trace.of<Transfers>())
     if (!is_beside(series.question)) record_of(device_of(series.question), series).transfers.push_back(&series);
   for (const auto& series : trace.of<Probes>()) record_of(device_of(series.question), series).probes.push_back(&series);

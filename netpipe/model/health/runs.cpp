@@ -107,11 +107,11 @@ double share_of(std::size_t some, std::size_t all) {
 void judge_neighbours(Findings& findings, const Counts& counts) {
   // Where most were disturbed, nearly all figures rest on that, however few they are.
   const std::size_t least = std::min(least_beyond_chance(counts.points, many_disturbed), counts.points / 2 + 1);
-  HealthFinding& others = findings.add(
-      "neighbours", counts.disturbed >= least ? Health::warn : Health::pass,
-      counts.disturbed ? fmt::format("{} of {} points were disturbed: {}", counts.disturbed, counts.points,
-                                     disturbance_text(counts.causes, counts.by))
-                       : fmt::format("nobody disturbed the {} points, as far as can be seen", counts.points));
+  HealthFinding& others =
+      findings.add("neighbours", counts.disturbed >= least ? Health::warn : Health::pass,
+                   counts.disturbed ? fmt::format("{} of {} points were disturbed: {}", counts.disturbed, counts.points,
+                                                  disturbance_text(counts.causes, counts.by))
+                                    : fmt::format("no disturbance was seen at any of the {} points", counts.points));
   with_value(others, share_of(counts.disturbed, counts.points), share_of(least - 1, counts.points), "share of points");
   if (counts.disturbed) findings.disturbed.push_back({"neighbours", disturbance_text(counts.causes, counts.by)});
 }

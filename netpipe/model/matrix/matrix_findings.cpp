@@ -82,9 +82,9 @@ class MatrixJudge {
       if (of_several == 0) continue;
       wrong_.insert(place.ways.begin(), place.ways.end());
       NodeFinding& finding = add(finding_at(place, "peer_results", Health::fail, CheckVerdict::broken));
-      const char* const what = bytes == WrongBytes::zeros       ? "bring zeros"
-                               : bytes == WrongBytes::unwritten ? "bring nothing"
-                                                                : "bring wrong bytes";
+      const char* const what = bytes == WrongBytes::zeros       ? "deliver zeros"
+                               : bytes == WrongBytes::unwritten ? "deliver nothing"
+                                                                : "deliver wrong bytes";
       finding.text = fmt::format("{} {} ({} of {} compared were wrong)", place.text(), what, wrong, compared);
       finding.value = static_cast<double>(wrong);
       finding.limit = 0;
@@ -332,7 +332,8 @@ class MatrixJudge {
       const CellRuling& first = *worst(disturbed);
       NodeFinding finding = finding_of(first, disturbed.size(), Health::unjudged);
       finding.explanations.push_back(
-          {"neighbour", "others used the devices, their links or the processors meanwhile", first.verdict->disturbed,
+          {"neighbour", "others used the devices, their links or the processors at the same time",
+           first.verdict->disturbed,
            "measure again when they are gone; --require-quiet refuses to measure beside others"});
       add(std::move(finding));
     }

@@ -45,7 +45,7 @@ template <class Case> Case without_second_process(Case question) {
 
 class ProcessGatherer {
  public:
-  // Every figure that was measured alone and beside a second process.
+  // Every figure that was measured alone and with a second process.
   template <class K> void take(const std::vector<Series<K>>& all) {
     std::vector<const Series<K>*> in_order;
     for (const Series<K>& series : all)
@@ -121,7 +121,7 @@ void add_process_costs(ProcessGpu& gpu, Beside beside) {
       else if (cell.is_longer) longer.emplace_back(&figure, &cell);
       else ++others;
     }
-  const std::string who = fmt::format("{} beside a second process that {}", gpu.id, deed_of(beside));
+  const std::string who = fmt::format("{} with a second process that {}", gpu.id, deed_of(beside));
   if (!nothing.empty())
     gpu.doubts.push_back(
         {{gpu.id},

@@ -68,7 +68,7 @@ struct CallLine {
 // What most programs do most often comes first.
 constexpr std::array call_lines{
     CallLine{Call::launch, Spacing::alone, false, "launch"},
-    CallLine{Call::launch, Spacing::back_to_back, true, "in a row"},
+    CallLine{Call::launch, Spacing::back_to_back, false, "in a row"},
     CallLine{Call::launch, Spacing::alone, true, "until done"},
     CallLine{Call::event_record, Spacing::back_to_back, false, "event record"},
     CallLine{Call::stream_synchronize, Spacing::back_to_back, false, "synchronize"},

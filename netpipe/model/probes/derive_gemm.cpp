@@ -123,7 +123,7 @@ void add_together(const Rates& copied, const std::string& name, DeviceParameters
   Estimate part = exactly(share);
   part.unit = "%";
   part.method = "columns by the host / all: " + text_of(together->axes);
-  Parameter p = parameter(name + " share of the host", part, "columns that the host's BLAS computes meanwhile");
+  Parameter p = parameter(name + " share of the host", part, "columns that the host's BLAS computes at the same time");
   leave_unchecked(p, "it follows from both rates");
   into.parameters.push_back(std::move(p));
 }

@@ -32,13 +32,13 @@ struct Wanted {
 };
 constexpr Wanted rates_wanted[] = {
     {Operation::read, Pages::host, "B migrated by faults",
-     "bytes that a device's reads bring from the host, page by page"},
+     "bytes that a device's reads move from the host, page by page"},
     {Operation::read, Pages::in_place, "B managed in place",
      "bytes that a device reads of pages that stay on the host"},
-    {Operation::prefetch, Pages::host, "B prefetched to device", "bytes that a prefetch brings to the device"},
-    {Operation::prefetch, Pages::device, "B prefetched to host", "bytes that a prefetch brings to the host"},
+    {Operation::prefetch, Pages::host, "B prefetched to device", "bytes that a prefetch moves to the device"},
+    {Operation::prefetch, Pages::device, "B prefetched to host", "bytes that a prefetch moves to the host"},
     {Operation::host_read, Pages::device, "B migrated by the host's faults",
-     "bytes that the host's reads bring from the device, page by page"}};
+     "bytes that the host's reads move from the device, page by page"}};
 
 }  // namespace
 

@@ -118,7 +118,7 @@ std::vector<std::string> advice_items(const StreamAdvice& a) {
   if (a.best > 1 && a.enough < a.best)
     items.push_back(fmt::format("{} streams {}", a.enough, short_time_text(a.enough_us)));
   if (a.best > 1) items.push_back(fmt::format("{} (best) {}", a.best, short_time_text(a.best_us.value)));
-  else items.emplace_back("and streams bring nothing");
+  else items.emplace_back("and streams do not help");
   return items;
 }
 

@@ -204,9 +204,9 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   else if (!drifts.empty()) drift.items.front() = "of the round furthest off: " + drift.items.front();
   if (!drift.items.empty()) section.entries.push_back(std::move(drift));
   if (q.siblings.points >= 5 && (!brief || std::abs(q.siblings.adds) >= worth_saying_of_siblings))
-    section.entries.push_back(
-        {"siblings",
-         {fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host", 100 * q.siblings.adds)}});
+    section.entries.push_back({"siblings",
+                               {fmt::format("a busy hyperthread of the same core added {:+.0f} % to times of the host",
+                                            100 * q.siblings.adds)}});
   // The most of each kind of point, over the GPUs.
   std::map<std::string, double> slower;
   for (const BesideOthers& b : q.beside) {

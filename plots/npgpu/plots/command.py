@@ -1,5 +1,6 @@
 """python -m npgpu.plots: one figure by its name, or all that a trace holds."""
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -52,7 +53,7 @@ def every(trace, folder, suffix):
 
 
 def line_of(name):
-    """What a figure shows, in one line: the begin of its module's description."""
+    """What a figure shows, in one line: the start of its module's description."""
     told = figure.about(module(name).__doc__).replace("%%", "%")
     for end in (": ", " (", ". ", ", "):
         if len(told) > 60:
@@ -79,6 +80,10 @@ def main():
         if name:
             one(name, arguments[1:])
         else:
+            if len(arguments) > 1 and arguments[0].isidentifier() and not os.path.exists(arguments[0]):
+                near = difflib.get_close_matches(arguments[0], FIGURES + TABLES, 1)
+                raise loader.BadTrace(f"'{arguments[0]}' is neither a figure nor a trace" +
+                                      (f"; did you mean '{near[0]}'?" if near else f" ({PROG} --help lists the figures)"))
             how = usage().parse_args(arguments)
             every(how.trace, how.output, how.format)
     except loader.BadTrace as error:

@@ -78,7 +78,7 @@ def positive(word):
     except ValueError:
         value = 0
     if not 0 < value < 1000:
-        raise argparse.ArgumentTypeError(f"'{word}' is no positive number")
+        raise argparse.ArgumentTypeError(f"'{word}' is no number above 0 and below 1000")
     return value
 
 
