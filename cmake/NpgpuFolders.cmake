@@ -52,7 +52,7 @@ endfunction()
 set(NPGPU_BATCH "" CACHE STRING "Files in a batch; 1: each by itself, for work on the sources; empty: by processors")
 cmake_host_system_information(RESULT npgpu_processors QUERY NUMBER_OF_LOGICAL_CORES)
 cmake_host_system_information(RESULT npgpu_memory QUERY TOTAL_PHYSICAL_MEMORY)
-# GCC tidies its memory again and again, which took 15 % of its time. Where each of the files that are compiled at a time
+# GCC tidies its memory again and again, which took 9 to 15 % of its time. Where each of the files that are compiled at a time
 # (Ninja: two more than processors) can have 2 GB, it does so later; a file then takes 14 to 33 % more memory.
 math(EXPR _enough "2000 * (${npgpu_processors} + 2)")
 if(NPGPU_FAST_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND npgpu_memory GREATER _enough)
