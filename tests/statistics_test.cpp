@@ -217,6 +217,13 @@ TEST_CASE("Fisher: shares of two groups, against sums by hand") {
   CHECK(fisher(5, 5, 7, 7) == doctest::Approx(1));
 }
 
+TEST_CASE("how likely so many events or more are, against sums by hand") {
+  CHECK(chance_of_at_least(0, 3, 0.5) == 1);
+  CHECK(chance_of_at_least(1, 3, 0.5) == doctest::Approx(7.0 / 8));
+  CHECK(chance_of_at_least(2, 3, 0.25) == doctest::Approx(10.0 / 64));  // 3 * 3 + 1 of 4 * 4 * 4
+  CHECK(chance_of_at_least(3, 3, 0.25) == doctest::Approx(1.0 / 64));
+}
+
 TEST_CASE("Holm: the smallest p times the number of tests, the next times one less, never below the one before") {
   CHECK(holm(Values{0.01, 0.04, 0.03}) == Values{0.03, 0.06, 0.06});
   CHECK(holm(Values{0.5, 0.6}) == Values{1, 1});

@@ -60,8 +60,7 @@ def numeric(text):
         return False
 
 
-def is_the_programs_table(trace):
-    loaded = npgpu.load(trace)
+def is_the_programs_table(trace, loaded):
     with h5py.File(trace) as file:
         kinds = [k for k in tables.KINDS if any(len(s["visits"]) for s in file.get(k, {}).values())]
     check(kinds, f"{trace}: holds something")
@@ -82,10 +81,10 @@ def is_the_programs_table(trace):
             check(numbers or name in ("device_name", "host") or not told or not all(map(numeric, told)), f"{what}: {name} is no number")
 
 
-def names_distinguish_cases(trace):
+def names_distinguish_cases(trace, loaded):
     """A table by case_name, lane and axes never mixes unlike cases of a device."""
     for kind in tables.KINDS:
-        table = getattr(npgpu.load(trace), kind)
+        table = getattr(loaded, kind)
         if len(table):
             key = ["case_name", "lane", *(name for name in ("device", "source", "target") if name in table)]
             series = table.groupby(key, dropna=False).series.nunique()
@@ -252,8 +251,9 @@ def parquet(folder, loaded):
 
 with tempfile.TemporaryDirectory(prefix="npgpu-tables-") as scratch:
     for one in TRACES:
-        is_the_programs_table(one)
-        names_distinguish_cases(one)
+        loaded = npgpu.load(one)
+        is_the_programs_table(one, loaded)
+        names_distinguish_cases(one, loaded)
     runs_of_a_merged_file(scratch)
     facts_and_parameters(os.path.join(HERE, "..", "data", "traces", "h200_rounds.h5"))
     samples_are_the_traces(os.path.join(HERE, "..", "data", "traces", "h200_run_c.h5"))

@@ -76,6 +76,8 @@ double in_quadrature(double a, double b);
 double student_p(double t, double freedom);
 // The quantile of Student's t distribution.
 double student_quantile(double p, double freedom);
+// How likely `least` or more of `n` independent events happen, each with probability p.
+double chance_of_at_least(std::size_t least, std::size_t n, double p);
 
 // Of `a` and `b` values, `in_a` and `in_b` lie in one of two groups: the probability of shares as different as these or
 // more so, if both sides met that group equally often (Fisher's exact test, 1934, in both directions).

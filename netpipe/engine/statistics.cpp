@@ -124,6 +124,12 @@ double student_p(double t, double freedom) {
   return 2 * boost::math::cdf(boost::math::complement(of, std::abs(t)));
 }
 
+double chance_of_at_least(std::size_t least, std::size_t n, double p) {
+  if (least == 0) return 1;
+  const boost::math::binomial_distribution<double> happened(static_cast<double>(n), p);
+  return boost::math::cdf(boost::math::complement(happened, static_cast<double>(least - 1)));
+}
+
 double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b) {
   const std::uint32_t in_both = in_a + in_b;
   const boost::math::hypergeometric_distribution<double> drawn(in_both, a, a + b);

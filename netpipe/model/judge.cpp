@@ -1,7 +1,6 @@
 #include "netpipe/model/judge.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
 namespace npgpu::model {
@@ -15,10 +14,7 @@ bool is_within(double value, Allowed allowed, double limit) {
 }
 
 bool is_reached_often(std::span<const double> by_visit, Allowed allowed, double limit) {
-  const std::size_t within = visits_within(by_visit, allowed, limit);
-  if (within == 0) return false;
-  const boost::math::binomial_distribution<double> chance(static_cast<double>(by_visit.size()), least_share_of_visits);
-  return boost::math::cdf(boost::math::complement(chance, static_cast<double>(within - 1))) <= tail;
+  return chance_of_at_least(visits_within(by_visit, allowed, limit), by_visit.size(), least_share_of_visits) <= tail;
 }
 
 }  // namespace
@@ -31,11 +27,8 @@ std::size_t visits_within(std::span<const double> by_visit, Allowed allowed, dou
 std::size_t least_beyond_chance(std::size_t count, double usual_share) {
   constexpr double once_in_a_thousand = 0.001;
   if (count == 0) return 1;
-  const boost::math::binomial_distribution<double> chance(static_cast<double>(count), usual_share);
   std::size_t least = 1;
-  while (least <= count &&
-         boost::math::cdf(boost::math::complement(chance, static_cast<double>(least - 1))) > once_in_a_thousand)
-    ++least;
+  while (least <= count && chance_of_at_least(least, count, usual_share) > once_in_a_thousand) ++least;
   return least;
 }
 

@@ -6,10 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from npgpu_run import PROGRAM, Checks, folder, run
-from rank_jobs import ENVIRONMENT, need, ranks_of, shim
+from rank_jobs import need, ranks_of, session, shim, side_by_side
 
 need("mpi")
 check = Checks()
@@ -38,7 +39,7 @@ with folder() as where:
         return ["mpirun", "-n", str(ranks), PROGRAM, "collectives", *map(str, arguments)]
 
     def job(ranks, *arguments, env=None):
-        return subprocess.run(command(ranks, *arguments), cwd=where, env={**ENVIRONMENT, **(env or {})}, timeout=200, stdin=subprocess.DEVNULL,
+        return subprocess.run(command(ranks, *arguments), cwd=where, env={**session(), **(env or {})}, timeout=200, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
 
     def report(path):
@@ -91,49 +92,47 @@ with folder() as where:
             check(one["limit_bus_bytes_per_s"] is None and one["limit_source"] == "unknown: the links between hosts are not measured", str(one))
 
     # What is refused: one sentence, and no trace.
-    for ranks, words, code, what in ((2, ("--device", "sim:node8:0"), 2, "start as many ranks on a host as it has GPUs"), (2, ("--device", "host"), 2, "the host is none"),
-                                     (2, ("--device", "sim:node8", "--processes", "each-gpu"), 2, "leave it out"),
-                                     (2, ("--device", "sim:node8", "--sizes", "0"), 2, "--sizes")):
-        refused = job(ranks, *words, "--output", "no.h5")
+    refusals = ((("--device", "sim:node8:0"), "start as many ranks on a host as it has GPUs"), (("--device", "host"), "the host is none"),
+                (("--device", "sim:node8", "--processes", "each-gpu"), "leave it out"), (("--device", "sim:node8", "--sizes", "0"), "--sizes"))
+    for (words, what), refused in zip(refusals, side_by_side(lambda words, _: job(2, *words, "--output", "no.h5"), refusals)):
         said = [line for line in refused.stderr.splitlines() if line.startswith("npgpu:")]
-        check(refused.returncode == code and what in refused.stderr and len(said) == 1, f"{words}: {refused.returncode} {refused.stderr}")
+        check(refused.returncode == 2 and what in refused.stderr and len(said) == 1, f"{words}: {refused.returncode} {refused.stderr}")
         check(not os.path.exists(os.path.join(where, "no.h5")), f"{words}: no trace")
     lonely = run("collectives", "--device", "sim:node8", "--processes", "ranks", "--output", "no.h5", cwd=where)
     check(lonely.code == 77 and "mpirun -n 2 npgpu collectives" in lonely.err, f"{lonely.code} {lonely.err}")
 
     # Ranks that are killed or hang: the trace is whole, and says who is gone; the run can go on.
     def lost(rank, number, timeout="60s"):
-        path = os.path.join(where, "long.h5")
-        if os.path.exists(path):
-            os.remove(path)
+        own = tempfile.mkdtemp(dir=where)
+        path = os.path.join(own, "long.h5")
         with subprocess.Popen(command(3, "--device", "sim:node8", "--collective", "all-reduce", "--rounds", "500", "--output", "long.h5", "--rank-timeout", timeout,
-                                      "--progress", "none"), cwd=where, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as begun:
+                                      "--progress", "none"), cwd=own, env=session(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as begun:
             until = time.monotonic() + 60
             while not os.path.exists(path) and time.monotonic() < until:
                 time.sleep(0.05)
             time.sleep(0.5)
-            pids = ranks_of(where)
+            pids = ranks_of(own)
             check(set(pids) == {0, 1, 2}, str(pids))
             begin = time.monotonic()
             os.kill(pids[rank], number)
             try:
                 out, err = begun.communicate(timeout=60)
             finally:
-                for pid in ranks_of(where).values():
+                for pid in ranks_of(own).values():
                     os.kill(pid, signal.SIGKILL)
         check(begun.returncode != 0, f"rank {rank}: exit {begun.returncode}")
-        seen = run("report", "long.h5", "--all", cwd=where)
+        seen = run("report", "long.h5", "--all", cwd=own)
         check(seen.code == 0 and "INCOMPLETE" in seen.out, f"rank {rank}: {seen.code} {seen.err}")
         return out + err, " ".join(seen.out.split()), time.monotonic() - begin
 
-    for rank in (1, 2, 1):
-        words, seen, _ = lost(rank, signal.SIGKILL)
+    kill, stop = signal.SIGKILL, signal.SIGSTOP
+    one, two, again, _, hangs, first_hangs = side_by_side(lost, ((1, kill), (2, kill), (1, kill), (0, kill), (1, stop, "3s"), (0, stop, "3s")))
+    for rank, (words, seen, _) in ((1, one), (2, two), (1, again)):
         check(re.search(rf"rank {rank} on \S+ is gone", seen), f"rank {rank} killed, the trace: {seen[-1500:]} {words}")
-    lost(0, signal.SIGKILL)
-    words, seen, took = lost(1, signal.SIGSTOP, "3s")
+    words, seen, took = hangs
     check(re.search(r"rank 1 on \S+ did not answer", seen) and re.search(r"stopped: .*rank 1 on \S+ did not answer", words), f"rank 1 hangs: {seen[-800:]} {words}")
     check(took < 15, f"rank 1 hangs: {took} s")
-    words, seen, took = lost(0, signal.SIGSTOP, "3s")
+    words, seen, took = first_hangs
     check(re.search(r"rank 0 on \S+ did not answer for [56] s", words) and took < 15, f"rank 0 hangs: {took} s {words}")
 
 check.finish()

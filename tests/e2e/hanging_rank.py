@@ -4,9 +4,10 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 
 from npgpu_run import PROGRAM, Checks, folder, run
-from rank_jobs import QUICK, Jobs, need, shim, trace
+from rank_jobs import QUICK, Jobs, need, shim, side_by_side, trace
 
 need("mpi")
 if not shutil.which("mpicc"):
@@ -60,36 +61,34 @@ with folder() as where:
     where = os.path.realpath(where)
     library = shim(where, "stop", STOP, "-ldl")
     beside = os.path.join(os.path.dirname(PROGRAM), "libnpgpu_ucx.so")
-    for module in ("mpi", "ucx") if os.path.exists(beside) else ("mpi",):
-        job = Jobs(module).job
-        path = os.path.join(where, "stopped-rank0.h5")
-        for what, place, arguments, words, finished in (
-                ("before the first word", "control", [], NAMED, None),
-                ("while clocks are compared", "ack", [], NAMED, 0),
-                ("while it warms up", "payload", [], TRIAL, 0),
-                ("while chunks are tried", "payload", ["--access", "staged"], TRIAL, 0),
-                ("once all is saved", "end", [], "npgpu: MPI did not end within 3 s", 1)):
-            done = job(2, "--sizes", "8", *QUICK, "--rank-timeout", "3s", "--output", "stopped.h5", *arguments,
-                       cwd=where, env={"LD_PRELOAD": library, "NPGPU_TEST_STOP": place})
-            what = f"{module}, rank 1 stops {what}"
-            check(done.returncode == 1 and re.search("^" + words, done.stderr, re.M),
-                  f"{what}: {done.returncode}: {done.stderr[-800:]}")
-            check(os.path.exists(path) == (finished is not None), f"{what}: a trace")
-            if os.path.exists(path):
-                complete, series, _ = trace(where, "stopped-rank0.h5")
-                rows = sum(one["rows"] for one in series.values())
-                check(complete == finished and (rows > 0) == (finished > 0), f"{what}: {complete}, {rows} rows")
-                seen = run("report", path, "--all")
-                check(seen.code == 0, f"{what}: it is read")
-                check(words != TRIAL or re.search(r"a trial does not end: rank 1 on \S+ is (stopped|gone, or hangs)", " ".join(seen.out.split())),
-                      f"{what}: the report names the rank: {seen.out[:600]}")
-            for rank in (0, 1):  # the other one may have saved its own, once mpirun had woken it
-                if os.path.exists(each := os.path.join(where, f"stopped-rank{rank}.h5")):
-                    os.remove(each)
-        # The launcher does not answer who gives up.
-        done = job(2, "--sizes", "8", *QUICK, "--rank-timeout", "3s", "--output", "left.h5", "--force", cwd=where,
-                   env={"LD_PRELOAD": library, "NPGPU_TEST_STOP": "ack", "NPGPU_TEST_NO_ABORT": "1"})
-        check(done.returncode == 1 and re.search("^" + NAMED, done.stderr, re.M),
-              f"{module}, MPI_Abort does not return: {done.returncode}: {done.stderr[-800:]}")
+    cases = [(module, *case) for module in (("mpi", "ucx") if os.path.exists(beside) else ("mpi",)) for case in (
+        ("rank 1 stops before the first word", "control", [], {}, NAMED, None),
+        ("rank 1 stops while clocks are compared", "ack", [], {}, NAMED, 0),
+        ("rank 1 stops while it warms up", "payload", [], {}, TRIAL, 0),
+        ("rank 1 stops while chunks are tried", "payload", ["--access", "staged"], {}, TRIAL, 0),
+        ("rank 1 stops once all is saved", "end", [], {}, "npgpu: MPI did not end within 3 s", 1),
+        # The launcher does not answer who gives up. What is left of the trace is as chance has it.
+        ("MPI_Abort does not return", "ack", [], {"NPGPU_TEST_NO_ABORT": "1"}, NAMED, "any"))]
+
+    def stopped(module, what, place, arguments, more, *_):
+        own = tempfile.mkdtemp(dir=where)
+        return own, Jobs(module).job(2, "--sizes", "8", *QUICK, "--rank-timeout", "3s", "--output", "stopped.h5", *arguments,
+                                     cwd=own, env={"LD_PRELOAD": library, "NPGPU_TEST_STOP": place, **more})
+
+    for (module, what, _, _, _, words, finished), (own, done) in zip(cases, side_by_side(stopped, cases)):
+        what, path = f"{module}, {what}", os.path.join(own, "stopped-rank0.h5")
+        check(done.returncode == 1 and re.search("^" + words, done.stderr, re.M),
+              f"{what}: {done.returncode}: {done.stderr[-800:]}")
+        if finished == "any":
+            continue
+        check(os.path.exists(path) == (finished is not None), f"{what}: a trace")
+        if os.path.exists(path):
+            complete, series, _ = trace(own, "stopped-rank0.h5")
+            rows = sum(one["rows"] for one in series.values())
+            check(complete == finished and (rows > 0) == (finished > 0), f"{what}: {complete}, {rows} rows")
+            seen = run("report", path, "--all")
+            check(seen.code == 0, f"{what}: it is read")
+            check(words != TRIAL or re.search(r"a trial does not end: rank 1 on \S+ is (stopped|gone, or hangs)", " ".join(seen.out.split())),
+                  f"{what}: the report names the rank: {seen.out[:600]}")
 
 check.finish()

@@ -11,7 +11,7 @@ import time
 import h5py
 
 from npgpu_run import PROGRAM, Checks, folder, run
-from rank_jobs import ENVIRONMENT, QUICK, Jobs, ended, need, said, shim, trace
+from rank_jobs import ENVIRONMENT, QUICK, Jobs, ended, need, said, shim, side_by_side, trace
 
 need("mpi")
 check = Checks()
@@ -97,8 +97,9 @@ with folder() as where:
     check(any(size["bytes"] == 262144 and size["chunk_bytes"] for message in messages for size in message["sizes"]), f"{messages}")
 
     # All pairs: each rank's trace has its partners.
-    for count in (3, 4):
-        done = job(count, "--sizes", "64", "--rounds", "2", "--trials", "2", "--output", f"all{count}.h5", cwd=where)
+    every_pair = side_by_side(lambda count: job(count, "--sizes", "64", "--rounds", "2", "--trials", "2", "--output",
+                                                f"all{count}.h5", cwd=where), [(3,), (4,)])
+    for count, done in zip((3, 4), every_pair):
         check(done.returncode == 0, f"{count} ranks: {done.stderr[-800:]}")
         for rank in range(count):
             complete, series, facts = trace(where, f"all{count}-rank{rank}.h5")
@@ -115,10 +116,10 @@ with folder() as where:
     check(alone.code == 2 and "name it alone" in alone.err, alone.err)
     alone = run("transfer", "--module", "mpi", cwd=where, env={"NPGPU_MPI_LIBRARY": "/nowhere/libnpgpu_mpi.so"})
     check(alone.code == 2 and "/nowhere/libnpgpu_mpi.so" in alone.err and len(alone.err.splitlines()) == 1, alone.err)
-    for wrong, word in ((["--sizes", "0"], "--sizes"), (["--pattern", "chase"], "--pattern chase"),
-                        (["--timing", "event"], "--timing host"), (["--sizes", "2GiB"], "2 GiB - 1 B"),
-                        (["--device", "sim:h200"], "simulated devices"), (["--output", "pair.h5"], "exists")):
-        done = job(2, *wrong, cwd=where)
+    wrong_ones = ((["--sizes", "0"], "--sizes"), (["--pattern", "chase"], "--pattern chase"),
+                  (["--timing", "event"], "--timing host"), (["--sizes", "2GiB"], "2 GiB - 1 B"),
+                  (["--device", "sim:h200"], "simulated devices"), (["--output", "pair.h5"], "exists"))
+    for (wrong, word), done in zip(wrong_ones, side_by_side(lambda wrong, _: job(2, *wrong, cwd=where), wrong_ones)):
         check(done.returncode == 2 and len(said(done.stderr)) == 1 and word in done.stderr,
               f"{wrong}: {done.returncode}: {said(done.stderr)}")
 
@@ -150,9 +151,9 @@ with folder() as where:
                   f"a rank never starts: {done.returncode}: {done.stderr[-800:]}")
             check(took < 50, f"a rank never starts: {took} s")
     if shutil.which("mpicc"):
-        for count in (2, 3):
-            done = job(count, "--sizes", "8", "--rank-timeout", "3s", "--output", "never.h5", cwd=where,
-                       env={"LD_PRELOAD": shim(where, "late", LATE)})
+        late = shim(where, "late", LATE)
+        for done in side_by_side(lambda count: job(count, "--sizes", "8", "--rank-timeout", "3s", "--output", "never.h5",
+                                                   cwd=where, env={"LD_PRELOAD": late}), [(2,), (3,)]):
             check(done.returncode == 1 and len(said(done.stderr)) == 1 and "npgpu: rank 1 did not answer for 3 s" in
                   done.stderr, f"a rank never comes: {done.returncode}: {done.stderr[-800:]}")
             check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")

@@ -1,5 +1,6 @@
 """Jobs of several ranks on this machine, for the tests of modules that send messages."""
 import atexit
+import concurrent.futures
 import os
 import shutil
 import subprocess
@@ -11,11 +12,18 @@ import h5py
 
 from npgpu_run import PROGRAM
 
-# Jobs that end take Open MPI's folder of this host away from those that begin: each test has its own.
 SESSIONS = tempfile.mkdtemp(prefix="npgpu-mpi-")
 atexit.register(shutil.rmtree, SESSIONS, True)
-ENVIRONMENT = dict(os.environ, OMPI_MCA_orte_tmpdir_base=SESSIONS, PRTE_MCA_prte_tmpdir_base=SESSIONS, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+
+
+def session():
+    """Jobs that end take Open MPI's folder of this host away from those that begin: each job has its own."""
+    own = tempfile.mkdtemp(dir=SESSIONS)
+    return dict(os.environ, OMPI_MCA_orte_tmpdir_base=own, PRTE_MCA_prte_tmpdir_base=own, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+
+
+ENVIRONMENT = session()
 QUICK = ["--schedule", "classic", "--trials", "2", "--repeats", "20"]
 
 
@@ -56,7 +64,7 @@ class Jobs:
     def job(self, ranks, *arguments, env=None, cwd=None):
         return subprocess.run(["mpirun", "-n", str(ranks), PROGRAM, "transfer", "--module", self.module,
                                *map(str, arguments)],
-                              env={**ENVIRONMENT, **(env or {})}, cwd=cwd, timeout=200, stdin=subprocess.DEVNULL,
+                              env={**session(), **(env or {})}, cwd=cwd, timeout=200, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
 
     def begun(self, where, *arguments, fresh=True):
@@ -81,6 +89,12 @@ class Jobs:
             print("FAILED: not both ranks are found:", pids, ended(process))
             sys.exit(1)
         return process, pids
+
+
+def side_by_side(work, cases):
+    """What `work` returns for each case, in their order. Three at a time: such jobs mostly wait."""
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        return list(pool.map(lambda case: work(*case), cases))
 
 
 def shim(where, name, text, *flags):

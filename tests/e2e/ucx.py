@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from npgpu_run import PROGRAM, Checks, folder, run
-from rank_jobs import QUICK, Jobs, ended, need, said, shim, trace
+from rank_jobs import QUICK, Jobs, ended, need, said, shim, side_by_side, trace
 
 check = Checks()
 if "ucx needs UCX" in run("info", "--words").out:
@@ -107,12 +107,12 @@ with folder() as where:
     alone = run("transfer", "--module", "ucx", cwd=where, env={"NPGPU_MPI_LIBRARY": "/nowhere/libnpgpu_mpi.so"})
     check(alone.code == 2 and "--module ucx begins through MPI: there is no /nowhere/libnpgpu_mpi.so" in alone.err and
           len(alone.err.splitlines()) == 1, alone.err)
-    for wrong, word, env in (
-            ([], "there is no /nowhere/libnpgpu_ucx.so", {"NPGPU_UCX_LIBRARY": "/nowhere/libnpgpu_ucx.so"}),
-            (["--pattern", "chase"], "--pattern chase", {}), (["--sizes", "2GiB"], "2 GiB - 1 B", {}),
-            (["--output", "pair.h5"], "exists", {}),
-            (["--sizes", "8"], "UCX has no usable transport (UCX_TLS=nothing)", {"UCX_TLS": "nothing"})):
-        done = job(2, *wrong, cwd=where, env=env)
+    wrong_ones = (
+        ([], "there is no /nowhere/libnpgpu_ucx.so", {"NPGPU_UCX_LIBRARY": "/nowhere/libnpgpu_ucx.so"}),
+        (["--pattern", "chase"], "--pattern chase", {}), (["--sizes", "2GiB"], "2 GiB - 1 B", {}),
+        (["--output", "pair.h5"], "exists", {}),
+        (["--sizes", "8"], "UCX has no usable transport (UCX_TLS=nothing)", {"UCX_TLS": "nothing"}))
+    for (wrong, word, env), done in zip(wrong_ones, side_by_side(lambda wrong, _, env: job(2, *wrong, cwd=where, env=env), wrong_ones)):
         check(done.returncode == 2 and len(said(done.stderr)) == 1 and word in said(done.stderr)[0],
               f"{wrong} {env}: {done.returncode}: {done.stderr}")
 
