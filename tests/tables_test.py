@@ -181,8 +181,8 @@ def refusals(folder):
     check("there is no such trace" in refusal(lambda: npgpu.load(os.path.join(folder, "nosuch*.h5"))), "no file")
     check("no trace was named" in refusal(lambda: npgpu.load([])), "no files")
     check(bad in refusal(lambda: npgpu.load(bad).transfers), "a file that is no HDF5")
-    check("is no npgpu trace" in refusal(lambda: npgpu.load(other).facts), "HDF5 of others")
-    for at, (cut, word) in enumerate([(3000, "cannot be read"), (200000, "cannot be read")]):
+    check("is an HDF5 file but not an npgpu trace" in refusal(lambda: npgpu.load(other).facts), "HDF5 of others")
+    for at, (cut, word) in enumerate([(3000, "is truncated: 3000 of its "), (200000, "is truncated: 200000 of its ")]):
         half = os.path.join(folder, f"half{at}.h5")
         with open(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), "rb") as whole, open(half, "wb") as file:
             file.write(whole.read()[:cut])

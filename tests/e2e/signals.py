@@ -73,15 +73,6 @@ with folder() as where:
         ended = subprocess.run(["timeout", "--preserve-status", "--signal=INT", "0.4", PROGRAM, "transfer", *SIZES, "--force",
                                 "--output", path], capture_output=True, text=True)
         check(ended.returncode == 75 and not os.path.exists(path + ".lock"), f"timeout: {ended.returncode} {ended.stderr[-200:]}")
-    # Who asks again after a while is in a hurry.
-    process = subprocess.Popen([PROGRAM, "transfer", "--device", "host", "--sizes", "8", "--schedule", "classic", "--target-time",
-                                "60s", "--force", "--output", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    time.sleep(0.7)
-    process.send_signal(signal.SIGINT)
-    time.sleep(2.1)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
-    check(process.returncode in (-signal.SIGINT, 75), f"asked twice: exit {process.returncode}")
 
     # A check that was stopped blames nobody, and a soak says how to go on, as the user calls the program.
     soak = os.path.join(where, "soak.h5")
