@@ -86,14 +86,12 @@ Command fleet() {
       "multiprocessors, a lesser link or a lower clock; or if it is broken. Confirmed, and so on the line for Slurm, "
       "is what is broken, and links, memory and computing power of which the whole interval is beyond the limit: all "
       "else is to be looked at. Where half of a group are slow, or a tenth is faster than its median, it cannot be "
-      "known "
-      "which are right. Calls that are slow on all GPUs of a host are the host's. "
+      "known which are right. Calls that are slow on all GPUs of a host are the host's. "
       "What several traces say of a GPU (by its host and UUID) is one "
       "value. A folder stands for the traces (*.h5) in it and below it. The last line is for Slurm. Exit codes: 0 "
       "nothing found, 3 suspects, slow hosts, or medians slower than in the reference, 8 undecided: two "
-      "sorts of GPUs, 2 bad input, 77 no group is "
-      "large enough "
-      "to be judged. Traces that cannot be read are listed, and the others are judged.",
+      "sorts of GPUs, 2 bad input, 77 no group is large enough to be judged. Traces that cannot be read are listed, "
+      "and the others are judged.",
       {"DIR|FILES..."},
       {"npgpu fleet traces/", "npgpu fleet traces/ --html fleet.html --openmetrics /var/lib/node_exporter/fleet.prom",
        "npgpu fleet traces/2026-11 --keep baselines.json", "npgpu fleet traces/2026-12 --reference baselines.json",

@@ -141,8 +141,8 @@ Command matrix() {
       "with a row for each source and a column for each target, and a verdict: which GPU, pair, bridge or NUMA node is "
       "wrong, the likely cause first, and what would fix it. Verdicts and exit codes are those of npgpu check: ok 0; "
       "slow 3; broken 6, copies deliver wrong bytes; failed to run 1, something has no figure; undecided 8, an "
-      "interval "
-      "holds its limit; not judged 4, others used the GPUs; 77, there is no GPU. --only processes measures what a job "
+      "interval holds its limit; not judged 4, others used the GPUs; 77, there is no GPU. --only processes measures "
+      "what a job "
       "pays when a second process uses the same GPU: npgpu "
       "starts one that holds a context, copies, computes or launches kernels, and measures alternately with it and "
       "alone.",

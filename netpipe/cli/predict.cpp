@@ -242,8 +242,8 @@ Command predict() {
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "
       "of streams that it was measured in. Of --pieces, which way of copying them finishes first, from a trace of "
-      "npgpu "
-      "pieces. --all-reduce predicts the time of an all-reduce of any size from those that npgpu collectives measured. "
+      "npgpu pieces. --all-reduce predicts the time of an all-reduce of any size from those that npgpu collectives "
+      "measured. "
       "Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",

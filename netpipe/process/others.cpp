@@ -34,20 +34,21 @@ std::vector<std::string> stat_of(long pid) {
 }
 constexpr std::size_t state = 0, start_time = 19;
 
-}  // namespace
-
-std::string start_of(long pid) {
-  const auto fields = stat_of(pid);
+std::string start_in(const std::vector<std::string>& fields) {
   std::string boot = read_proc_file("/proc/sys/kernel/random/boot_id");
   if (fields.size() <= start_time || boot.empty()) return {};
   boot.erase(boot.find_last_not_of('\n') + 1);
   return boot + ":" + fields[start_time];
 }
 
+}  // namespace
+
+std::string start_of(long pid) { return start_in(stat_of(pid)); }
+
 std::string fate_of(long pid, const std::string& start) {
   if (start.empty()) return {};
   const auto fields = stat_of(pid);
-  if (fields.empty() || start_of(pid) != start) return "is gone";
+  if (start_in(fields) != start) return "is gone";
   if (fields[state] == "Z" || fields[state] == "X") return "is gone";  // nobody has asked yet how it ended
   if (fields[state] == "T" || fields[state] == "t") return "is stopped";
   return {};
