@@ -2,7 +2,7 @@
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
     against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES]
-                          [--collective all-reduce,...] [--each | --each-by-mpi] [--graph]
+                          [--collective all-reduce,...] [--each | --each-by-mpi] [--graph] [--control]
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, buffers of ncclMemAlloc, host time of many
 operations in a row. With --each npgpu has a process for each GPU, and nccl-tests a thread; with --each-by-mpi nccl-tests,
@@ -12,8 +12,11 @@ nccl-tests reports the mean of its iterations; so many are asked for that one la
 a size takes some 20 ms. It checks its results once for each size (-c 1); without that it fills no buffer. It takes another
 part of its largest buffer for each iteration, so that the L2 cache has none of it; npgpu stays in one place. So sizes about
 that of the cache are asked for one by one, where both find it there. Interrupted, it prints what the rounds so far gave.
+With --control nccl-tests runs before npgpu and again after it. npgpu's time is divided by the mean of the two, and the second
+by the first: so far nccl-tests differs from itself in the same rounds.
 Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
-Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %.
+Exit code 1 where a median ratio from 1 MiB on is more than 1 % from 1, or below that more than 3 %, unless nccl-tests differs
+from itself by as much in the middle round.
 """
 import argparse
 import json
@@ -91,37 +94,54 @@ def main():
     parser.add_argument("--each-by-mpi", action="store_true")
     parser.add_argument("--graph", action="store_true")
     parser.add_argument("--start", type=int, default=64)
+    parser.add_argument("--control", action="store_true")
     arguments = parser.parse_args()
     operations = [o for o in arguments.collective.split(",")
                   if os.path.exists(os.path.join(arguments.nccl_tests, PROGRAMS[o]))]
     if not operations:
         sys.exit(f"none of nccl-tests' programs is in {arguments.nccl_tests}")
     sizes = [size for size in sizes_to(arguments.end) if size >= arguments.start]
-    how = arguments.each or arguments.each_by_mpi, arguments.graph
-    ours, theirs = {}, {}
+    each = arguments.each or arguments.each_by_mpi
+    ours, theirs, again = {}, {}, {}
+
+    def ask_nccl_tests(times):
+        for operation in operations:
+            for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, each, arguments.graph,
+                                          arguments.each_by_mpi).items():
+                times.setdefault((operation, size), []).append(us)
+
     with tempfile.TemporaryDirectory() as folder:
         try:
             for _ in range(arguments.rounds):
-                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, *how).items():
+                ask_nccl_tests(theirs)
+                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, each,
+                                        arguments.graph).items():
                     ours.setdefault(key, []).append(us)
-                for operation in operations:
-                    for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, *how,
-                                                  arguments.each_by_mpi).items():
-                        theirs.setdefault((operation, size), []).append(us)
+                if arguments.control:
+                    ask_nccl_tests(again)
         except KeyboardInterrupt:
             pass
-    print(f"{'operation':16}{'bytes':>12}{'npgpu us':>12}{'nccl-tests':>12}{'ratio':>8}  of each round")
-    apart = 0
+    return compare(ours, theirs, again if arguments.control else theirs)
+
+
+def compare(ours, theirs, again):
+    """Prints the table; its exit code."""
+    print(f"{'operation':16}{'bytes':>12}{'npgpu us':>12}{'nccl-tests':>12}{'ratio':>8}{'itself':>8}  of each round")
+    compared = apart = 0
     for key in sorted(theirs):
-        if key not in ours:
+        rounds = list(zip(ours.get(key, []), theirs[key], again.get(key, [])))
+        if not rounds:
             continue
-        ratios = [a / b for a, b in zip(ours[key], theirs[key])]
+        ratios = [2 * a / (b + c) for a, b, c in rounds]
         ratio = statistics.median(ratios)
-        is_apart = abs(ratio - 1) > (0.03 if key[1] < SMALL else 0.01)
+        itself = 1 + statistics.median(abs(c / b - 1) for _, b, c in rounds)
+        compared += 1
+        is_apart = abs(ratio - 1) > max(0.03 if key[1] < SMALL else 0.01, itself - 1)
         apart += is_apart
-        print(f"{key[0]:16}{key[1]:12}{statistics.median(ours[key]):12.2f}{statistics.median(theirs[key]):12.2f}{ratio:8.3f}"
-              f"{' *' if is_apart else '  '}{' '.join(f'{r:.3f}' for r in ratios)}")
-    print(f"{apart} of {len(set(ours) & set(theirs))} median ratios are more than 1 % from 1 (below 1 MiB 3 %)")
+        print(f"{key[0]:16}{key[1]:12}{statistics.median(a for a, _, _ in rounds):12.2f}"
+              f"{statistics.median((b + c) / 2 for _, b, c in rounds):12.2f}{ratio:8.3f}{itself:8.3f}"
+              f"{' *' if is_apart else '  '}{' '.join(f'{r:.3f}' for r in ratios)}  {' '.join(f'{c / b:.3f}' for _, b, c in rounds)}")
+    print(f"{apart} of {compared} median ratios are more than 1 % from 1 (below 1 MiB 3 %), and further than nccl-tests from itself")
     return 1 if apart else 0
 
 
