@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <ranges>
+
 #include "npgpu/call.hpp"
 #include "npgpu/job.hpp"
+#include "npgpu/kinds.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/repetition.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/simulate.hpp"
 #include "npgpu/transfer.hpp"
@@ -18,6 +23,29 @@ template <class E> std::string one_of(std::string text) { return text + ": " + c
 
 // The calls that commands time: a function of the user's own is measured through the library.
 std::vector<std::string> call_words() { return {names_of<Call>.begin(), names_of<Call>.end() - 1}; }
+
+std::string short_text(Seconds length) {
+  if (length == Seconds{0}) return "one repeat";
+  return length < Seconds{1} ? fmt::format("{:g}ms", 1e3 * length.count()) : fmt::format("{:g}s", length.count());
+}
+
+// "default 1ms; calls, pieces 0.5ms": what the first kind has, then the kinds that have something else.
+template <class Of> std::string defaults(bool is_classic, Of of) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> kinds_of;
+  const Repetitions usual = default_repetitions();
+  for_each_kind([&]<class K>() {
+    const Repetition& repetition = std::get<RepetitionOf<K>>(usual);
+    if (repetition.is_classic || (is_classic && repetition.classic.fixed_repeats)) return;
+    const std::string text = short_text(of(repetition));
+    auto at = std::ranges::find(kinds_of, text, &decltype(kinds_of)::value_type::first);
+    if (at == kinds_of.end()) at = kinds_of.insert(at, {text, {}});
+    at->second.emplace_back(K::name);
+  });
+  std::string all = "default " + kinds_of.front().first;
+  for (const auto& one : kinds_of | std::views::drop(1))
+    all += fmt::format("; {} {}", fmt::join(one.second, ", "), one.first);
+  return all;
+}
 
 }  // namespace
 
@@ -260,13 +288,15 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Trials of a visit. adaptive: at least this many (default 2; with one round 9, at least 6). classic: exactly "
         "this many (default 7)."}},
       {"tolerance", {"SHARE", "The relative difference that counts as equal."}},
-      {"trial-time", {"TIME", "adaptive: length of a trial (default 1ms; calls 0.5ms; jobs: one job)."}},
+      {"trial-time",
+       {"TIME", fmt::format("adaptive: length of a trial ({}).",
+                            defaults(false, [](const Repetition& r) { return r.adaptive.trial; }))}},
       {"budget",
-       {"TIME",
-        "adaptive: a point that has not converged after this time is marked so (default 30ms; jobs and partitions "
-        "20ms; calls "
-        "15ms)."}},
-      {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
+       {"TIME", fmt::format("adaptive: a point that has not converged after this time is marked so ({}).",
+                            defaults(false, [](const Repetition& r) { return r.adaptive.budget; }))}},
+      {"target-time",
+       {"TIME", fmt::format("classic: length of a trial ({}).",
+                            defaults(true, [](const Repetition& r) { return r.classic.target; }))}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 
       {"call",

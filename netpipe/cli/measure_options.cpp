@@ -66,7 +66,7 @@ const std::vector<OptionGroup>& options_of_all() {
        {Option("schedule", "adaptive"), "rounds", "trials",
         Option("tolerance", {},
                "adaptive: a point has converged when half the width of its 95 % interval is within it "
-               "(default 1%)."),
+               "(default 1%; energies 2%)."),
         "trial-time", "budget", "target-time", "repeats"},
        true},
       {"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}, true},
