@@ -40,10 +40,31 @@ void within(Seconds how_long, const char* named, std::function<void()> what, con
 
 void Group::register_buffers() {
   if (!ranks.front()->registers()) return;
-  nccl::check(library().group_start(), "beginning a group");
-  for (const auto& rank : ranks) rank->register_buffers();
-  nccl::check(library().group_end(), "registering buffers", ranks.front()->communicator());
-  for (const auto& rank : ranks) rank->check_registered();
+  struct All {
+    std::vector<Registration> each;
+    int result = success;
+  };
+  const auto all = std::make_shared<All>();
+  for (const auto& rank : ranks) all->each.push_back(rank->registration());
+  // All ranks of a window register it together: one that does not come keeps the others waiting.
+  const auto register_all = [all] {
+    const auto keep_first = [&](int result) {
+      if (all->result == success) all->result = result;
+    };
+    keep_first(library().group_start());
+    for (Registration& one : all->each) keep_first(one.add());
+    keep_first(library().group_end());
+  };
+  try {
+    within(patience_joining, "registering buffers", register_all, meanwhile_);
+  } catch (const collectives::GaveUp&) {
+    throw;
+  } catch (const Error&) {
+    abort();
+    throw;
+  }
+  nccl::check(all->result, "registering buffers", ranks.front()->communicator());
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i]->keep(all->each[i]);
 }
 
 void Group::anew() {

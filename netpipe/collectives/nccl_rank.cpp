@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -60,24 +61,30 @@ Rank::~Rank() {
   if (communicator_) deregister();
 }
 
-void Rank::register_buffers() {
-  gpu_.make_current();
-  registered_.assign(2, nullptr);
+int Registration::add() {
+  cuda::make_current(ordinal);
   const Library& l = library();
-  const bool symmetric = buffers_ == CollectiveBuffers::symmetric;
-  for (std::size_t i = 0; i < registered_.size(); ++i) {
-    std::byte* const memory = (i == 0 ? send_ : receive_).data();
-    check(symmetric ? l.register_window(communicator(), memory, bytes_, &registered_[i], symmetric_window)
-                    : l.register_buffer(communicator(), memory, bytes_, &registered_[i]),
-          "registering a buffer", communicator());
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const int result = symmetric ? l.register_window(communicator, memory[i], bytes, &handles[i], symmetric_window)
+                                 : l.register_buffer(communicator, memory[i], bytes, &handles[i]);
+    if (result != success) return result;
   }
+  return success;
 }
 
-void Rank::check_registered() const {
-  for (const void* const one : registered_)
-    if (!one)
-      throw Error(ErrorKind::failed,
-                  fmt::format("--buffers {}: NCCL does not register memory so between these GPUs", name(buffers_)));
+Registration Rank::registration() const {
+  return {.ordinal = gpu_.ordinal(),
+          .communicator = communicator(),
+          .symmetric = buffers_ == CollectiveBuffers::symmetric,
+          .bytes = bytes_,
+          .memory = {send_.data(), receive_.data()}};
+}
+
+void Rank::keep(const Registration& one) {
+  registered_.assign(one.handles.begin(), one.handles.end());
+  if (std::ranges::find(one.handles, nullptr) != one.handles.end())
+    throw Error(ErrorKind::failed,
+                fmt::format("--buffers {}: NCCL does not register memory so between these GPUs", name(buffers_)));
 }
 
 void Rank::deregister() {

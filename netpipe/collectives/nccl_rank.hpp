@@ -1,6 +1,7 @@
 // One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,18 @@ class OperandMemory {
   std::unique_ptr<std::byte, Free> of_nccl_;
 };
 
+// The two buffers of a rank, and NCCL's handles, or windows, of them.
+struct Registration {
+  int ordinal = 0;
+  Communicator communicator = nullptr;
+  bool symmetric = false;
+  std::uint64_t bytes = 0;
+  std::array<std::byte*, 2> memory{};
+  std::array<void*, 2> handles{};
+  // NCCL's result. REQUIRES: between the group calls of all ranks of this process.
+  int add();
+};
+
 class Rank {
  public:
   // Buffers of so many bytes. `binds`: the calling thread is bound near the GPU.
@@ -49,11 +62,10 @@ class Rank {
   bool registers() const {
     return buffers_ == CollectiveBuffers::registered || buffers_ == CollectiveBuffers::symmetric;
   }
-  // REQUIRES: registers(); between the group calls of all ranks of this process.
-  void register_buffers();
-  // Throws Error where that did nothing, as between GPUs that do not see each other's memory. REQUIRES: after the
-  // group.
-  void check_registered() const;
+  // What is to be registered. REQUIRES: registers().
+  Registration registration() const;
+  // Keeps the handles. Throws Error where there are none, as between GPUs that do not see each other's memory.
+  void keep(const Registration&);
   // Ends operations that hang. join() again before the next operation.
   void abort();
 
