@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
-    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES]
+    against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES] [--sizes BYTES,...]
                           [--collective all-reduce,...] [--each | --each-by-mpi] [--graph] [--control]
 
 Both are asked for the same: one process with all GPUs, fp32, out of place, buffers of ncclMemAlloc, host time of many
@@ -94,13 +94,15 @@ def main():
     parser.add_argument("--each-by-mpi", action="store_true")
     parser.add_argument("--graph", action="store_true")
     parser.add_argument("--start", type=int, default=64)
+    parser.add_argument("--sizes", help="these sizes, in place of --start to --end")
     parser.add_argument("--control", action="store_true")
     arguments = parser.parse_args()
     operations = [o for o in arguments.collective.split(",")
                   if os.path.exists(os.path.join(arguments.nccl_tests, PROGRAMS[o]))]
     if not operations:
         sys.exit(f"none of nccl-tests' programs is in {arguments.nccl_tests}")
-    sizes = [size for size in sizes_to(arguments.end) if size >= arguments.start]
+    sizes = ([int(size) for size in arguments.sizes.split(",")] if arguments.sizes
+             else [size for size in sizes_to(arguments.end) if size >= arguments.start])
     each = arguments.each or arguments.each_by_mpi
     ours, theirs, again = {}, {}, {}
 
