@@ -4,7 +4,7 @@
 #   slurm/every_node.sh 'gpu[01-40]'                          npgpu characterize
 #   slurm/every_node.sh 'gpu[01-40]' check --level 3          any command that measures, with its options
 #
-# A site changes one_node.sh, which lies beside it, or sets Slurm's SBATCH_* variables (SBATCH_PARTITION, SBATCH_ACCOUNT).
+# A site changes one_node.sh, in the same folder, or sets Slurm's SBATCH_* variables (SBATCH_PARTITION, SBATCH_ACCOUNT).
 # sinfo -h -p gpu -o %N prints the list of a partition.
 #
 # It prints the number of the job. Each element leaves npgpu-JOB_INDEX-NODE.h5; an element waits for its node, also while

@@ -397,7 +397,7 @@ TEST_CASE("each reason to leave something out is told once, with the number of p
   add<Jobs>(plan, backend, made_device(),
             {step(Workload::memory, 1), step(Workload::memory, 128), step(Workload::memory, 256)});
   REQUIRE(plan.left_out.size() == 1);
-  CHECK(plan.left_out[0] == "jobs made:0 memory breadth-first pooled: too many streams (and 1 more points)");
+  CHECK(plan.left_out[0] == "jobs made:0 memory breadth-first pooled: too many streams (and 1 more point)");
   CHECK(plan.points() == 1);
   CHECK(plan.cases() == 1);
   add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 128)});

@@ -540,7 +540,7 @@ TEST_CASE("who is held against nothing is not judged, and not without fault") {
   for (std::size_t i = 0; i < six.size(); ++i) six[i].gpus[0].figures[0].at = std::to_string(i) + " MiB";
   const Fleet apart = judge_fleet(six);
   CHECK_FALSE(apart.groups[0].judged);
-  CHECK(apart.groups[0].notes.at(0) == "no figure is of 5 GPUs or more");
+  CHECK(apart.groups[0].notes.at(0) == "no figure was measured on 5 GPUs or more");
 }
 
 TEST_CASE("a slow GPU without a cause says so, and a host whose GPUs are all slow is one") {

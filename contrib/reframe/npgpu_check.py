@@ -3,7 +3,7 @@
     npgpu check --level 2 --json > good_node.json               on a node that is known to be good
     reframe -c contrib/reframe -r -S NodeCheck.level=2 -S NodeCheck.good_node=$PWD/good_node.json
 
-README.md beside this file says more."""
+README.md in this folder says more."""
 import json
 import os
 import re

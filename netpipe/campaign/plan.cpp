@@ -115,7 +115,9 @@ void add(Plan& plan, const Backend<K>& backend, const DeviceInfo& device, const 
   for (const Refused& r : refused)
     plan.left_out.push_back(
         fmt::format("{}: {}{}", title(r.first), r.why,
-                    r.points > 1 && r.points < steps.size() ? fmt::format(" (and {} more points)", r.points - 1) : ""));
+                    r.points > 1 && r.points < steps.size()
+                        ? fmt::format(" (and {} more point{})", r.points - 1, r.points == 2 ? "" : "s")
+                        : ""));
   if (batch.steps.empty()) return;
   batch.need = backend.needs(batch.steps);
   if (const auto why = too_large(batch)) plan.left_out.push_back(*why);

@@ -45,12 +45,12 @@ void overview(std::ostream& out) {
   const std::vector<std::pair<std::string, std::string>> first{
       {me + " characterize", "measure this machine: a trace and a summary"},
       {me + " check", "is each GPU healthy, and if not, why"},
-      {me + " report TRACE", "the summary again, in full"}};
+      {me + " report TRACE", "the summary again; --all for every size, --html FILE for a page"}};
   for (const auto& [line, what] : first) out << fmt::format("  {:<24}  {}\n", line, what);
   out << "\nCommands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
   out << fmt::format(
-      "\n{0} help COMMAND explains a command, {0} help measuring what all that measure have in common;\n"
+      "\n{0} help COMMAND explains a command, {0} help measuring the options of all that measure;\n"
       "{0} --version identifies this build.\n\nExit codes:\n",
       me);
   for (const ExitMeaning& exit : exit_meanings()) out << fmt::format("  {:<14}{}\n", exit.codes, exit.meaning);

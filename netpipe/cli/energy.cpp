@@ -47,7 +47,7 @@ Command energy() {
                 {Option("device", {}, "A list. Default: the first GPU if there is one, else host."), "work",
                  Option("type", {}, "Of operations. Default: fp32 and fp64; of tensor cores fp16 and fp8."),
                  Option("space", {}, "Of read, write and copy. Default: global; of read also l2 and shared."),
-                 "operands", "window"}}}),
+                 Option("operands", {}, "Default: random where the work can, else usual."), "window"}}}),
           [](const Options& options) { return measure(options, energy_plan); }};
 }
 

@@ -80,7 +80,7 @@ void add_energy(Plan& plan, const DeviceInfo& device, const EnergyQuestions& ask
   const EnergyBackends& backend = *some.front();
   const Step<Energies> idle{{.device = id}, {0, asked.window_ms}};
   if (const auto why = backend.refuses(idle))
-    throw Error(ErrorKind::nothing, "the energy of " + id + " cannot be read: " + *why);
+    throw Error(ErrorKind::nothing, "the energy counter of " + id + " cannot be read: " + *why);
   std::vector<Step<Energies>> steps;
   for (EnergyCase c : energy_cases(asked, backend, id))
     for (const Operands operands : operands_of(asked, backend, c)) {

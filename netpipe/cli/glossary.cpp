@@ -114,9 +114,9 @@ const std::map<std::string_view, Meaning>& glossary() {
         "chunks."}},
       {"chunk",
        {"LIST",
-        "Of staged messages: bytes that travel at a time. advised: for each size what the measured costs of the stages "
-        "advise, or half, double and so on, where trials before the first visit show that to be faster."}},
-      {"rank-timeout", {"TIME", "Give up when another rank has not come, or not answered, for this long."}},
+        "Size of the chunks of staged messages. advised: for each size the chunk that the measured costs of the stages "
+        "predict to be fastest, or half, double and so on, where trials before the first visit are faster with that."}},
+      {"rank-timeout", {"TIME", "Give up when another rank has not started, or not answered, for this long."}},
       {"executor", {"LIST", one_of<Executor>("Who moves the bytes")}},
       {"only",
        {"LIST",
@@ -163,7 +163,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "host, "
         "blocks: its cores; host_columns of C are the host's part of a product of the GPU (advised: by both rates). A "
         "range, square=64..512:8, is as many shapes."}},
-      {"thorough", {"", "all: every shape of every probe, also of those that characterize leaves out."}},
+      {"thorough", {"", "With NAME all: every shape of every probe, also those that characterize leaves out."}},
 
       // jobs
       {"experiment",
@@ -246,7 +246,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "measured on an H200). If none is given, these jobs are predicted."}},
       {"max-memory",
        {"SIZE",
-        "Take at most so much device memory for the buffers of chunks. Chunks then take turns in the streams' "
+        "Use at most this much device memory for the buffers of chunks. Chunks then take turns in the streams' "
         "buffers."}},
 
       // checks
@@ -315,10 +315,9 @@ const std::map<std::string_view, Meaning>& glossary() {
         "h2d, d2h, peer: copies. Default: idle, read, write, fma, the tensor cores' own of these, h2d and d2h."}},
       {"operands",
        {"LIST",
-        "The data that is read or computed with. usual: the probe's own. zeros: zeros only. pattern: "
-        "one "
-        "word everywhere. random: bits without a pattern. Default: random where the work can, else usual."}},
-      {"window", {"TIME", "The least length of a window, 200ms or more. Default: 200ms."}},
+        "The data that is read or computed with. usual: the probe's own. zeros: zeros only. pattern: one word "
+        "everywhere. random: bits without a pattern."}},
+      {"window", {"TIME", "The shortest length of a window, 200ms or more. Default: 200ms."}},
 
       // roofline
       {"counts",
@@ -336,24 +335,26 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"collective",
        {"LIST",
         one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
-      {"all-reduce", {"SIZE", "Predict the time of an all-reduce of so many bytes on each GPU."}},
+      {"all-reduce", {"SIZE", "Predict the time of an all-reduce of this size: bytes on each GPU."}},
       {"processes",
        {"LIST",
-        "one: this process calls for all GPUs. each-gpu: a process for each GPU calls for it. In a job "
-        "of several ranks each of them does."}},
+        "one: this process calls NCCL for all GPUs. each-gpu: each GPU has a process that calls NCCL for it. In a job "
+        "of "
+        "several ranks each rank calls NCCL for its GPU."}},
       {"launch",
        {"LIST",
-        "eager: a call of the library for each operation. graph: operations are captured in CUDA graphs of 16, "
-        "and these are launched."}},
+        "eager: a call of the library for each operation. graph: operations are captured in CUDA graphs of 16, which "
+        "are launched."}},
       {"buffers",
        {"LIST",
-        "plain: of cudaMalloc. allocated: of ncclMemAlloc, as nccl-tests has them. registered: the same, and known to "
-        "NCCL by ncclCommRegister. symmetric: the same by ncclCommWindowRegister, on all GPUs at once."}},
+        "How buffers are allocated. plain: by cudaMalloc. allocated: by ncclMemAlloc, as in nccl-tests. registered: "
+        "also "
+        "registered by ncclCommRegister. symmetric: also registered by ncclCommWindowRegister, on all GPUs at once."}},
       {"overlap",
        {"LIST",
-        "What each GPU does at the same time in another stream. none. compute: multiply-adds in registers. memory: "
-        "copies within its memory."}},
-      {"place", {"LIST", "out: results have buffers of their own. in: they stand where the operands stood."}},
+        "The kernel that each GPU runs at the same time in another stream. none: no kernel. compute: multiply-adds in "
+        "registers. memory: copies within its memory."}},
+      {"place", {"LIST", "Where results are written. out: into separate buffers. in: over the operands."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},
@@ -376,10 +377,11 @@ const std::map<std::string_view, Meaning>& glossary() {
       // traces
       {"case",
        {"KIND[:LIST]",
-        "Only these series: a kind (transfers, probes, jobs, calls, partitions) and their numbers in the trace, as in "
-        "transfers:0,3. Several are separated by spaces, or the option is repeated.",
+        "Only these series: a kind (transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives) "
+        "and "
+        "their numbers in the trace, as in transfers:0,3. Several are separated by spaces, or the option is repeated.",
         0, true}},
-      {"incomplete", {"", "Take runs that did not reach their end, too."}},
+      {"incomplete", {"", "Also take runs that did not reach their end."}},
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview",
        {"", "Print one screen: the verdict, the figures that stand for each device, and how far they can be trusted."}},
@@ -406,7 +408,9 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"WORD",
         "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series. gbench, bencher, "
         "superbench: a figure for each point."}},
-      {"table", {"KIND", "csv: which table: transfers, probes, jobs, calls, partitions or energies."}},
+      {"table",
+       {"KIND",
+        "csv: which table: transfers, probes, jobs, calls, partitions, energies, soaks, pieces or collectives."}},
       {"points", {"", "Print one row for each point."}},
       {"summary",
        {"",

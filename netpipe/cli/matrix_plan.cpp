@@ -158,8 +158,10 @@ class Planner {
     for (const auto& [a, b] : set) {
       const auto lane = between(gpus_[a], gpus_[b]);
       if (!lane || lane->access == Access::staged) {  // copies through the host wait for it, and for each other
-        plan_.left_out.push_back(fmt::format("{}, {}: {} and {} do not see each other's memory", what, name(access_),
-                                             gpus_[a].id, gpus_[b].id));
+        auto why = fmt::format("{}, {}: {} and {} do not see each other's memory", what, name(access_), gpus_[a].id,
+                               gpus_[b].id);
+        if (std::ranges::find(plan_.left_out, why) == plan_.left_out.end())  // each executor asks
+          plan_.left_out.push_back(std::move(why));
         return;
       }
       copies.push_back(*lane);

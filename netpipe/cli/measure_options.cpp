@@ -84,8 +84,8 @@ std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
 
 std::string help_measuring(std::size_t width) {
   std::string text = wrapped(
-      "Options of every command that measures: characterize, check, transfer, matrix, probe, streams, calls, "
-      "partition. `npgpu help COMMAND` says where a command differs.",
+      "Options of every command that measures: characterize, check, transfer, matrix, collectives, probe, "
+      "streams, calls, pieces, energy, partition. `npgpu help COMMAND` says where a command differs.",
       width);
   text += '\n';
   for (const OptionGroup& group : options_of_all()) {

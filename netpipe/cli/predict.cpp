@@ -48,7 +48,7 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   for (const char* option : {"bytes-in", "kernel-ms", "bytes-out"})
     if (!options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--{} is missing: a job has all three of --bytes-in, --kernel-ms and "
-                                                "--bytes-out; give 0 for a part that it has not",
+                                                "--bytes-out; give 0 for a missing part",
                                                 option));
   Job job = parse_job(options);
   if (job.in_bytes == 0 && job.out_bytes == 0)

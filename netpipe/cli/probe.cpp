@@ -207,7 +207,7 @@ Command probe() {
                 {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
                  Option("operation", {}, "Default: all that the device answers."), Option("type", {}, "Default: all."),
                  Option("form", {}, "Default: all."), Option("space", {}, "Default: all."), "shape",
-                 Option("operands", {}, "Measures each shape with each of these. Default: usual."), "thorough"}}}),
+                 Option("operands", {}, "Each shape is measured with each of these. Default: usual."), "thorough"}}}),
           [](const Options& options) { return measure(options, probe_plan); }};
 }
 

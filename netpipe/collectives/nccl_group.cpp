@@ -209,7 +209,7 @@ std::vector<collectives::WrongElements> Group::check() {
     all.push_back(rank->compare());
     auto* const kernel = rank->beside();
     if (kernel && !kernel->is_right())
-      throw Error(ErrorKind::failed, fmt::format("the kernel beside on {} has wrong results", rank->device()));
+      throw Error(ErrorKind::failed, fmt::format("the overlapping kernel on {} has wrong results", rank->device()));
   }
   return all;
 }

@@ -108,8 +108,8 @@ std::optional<std::string> why_no_collective(const Step<Collectives>& step) {
       (c.operation == CollectiveOperation::all_to_all || c.operation == CollectiveOperation::send_receive))
     return fmt::format("--place in: {} has no form in place: measure it out of place", name(c.operation));
   if (c.overlap != CollectiveOverlap::none && c.timing != Timing::host)
-    return fmt::format("--timing {}: beside a kernel (--overlap {}) operations have host time", name(c.timing),
-                       name(c.overlap));
+    return fmt::format("--timing {}: while a kernel runs (--overlap {}) operations are timed by the host",
+                       name(c.timing), name(c.overlap));
   const std::uint64_t whole = least_size(c.operation, c.type, gpus);
   if (step.axes.bytes % whole != 0)
     return fmt::format("{} bytes are no whole {} of {}: take a multiple of {}", step.axes.bytes,

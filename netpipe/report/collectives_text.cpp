@@ -21,7 +21,7 @@ std::string operation_text(const CollectiveCase& c) {
   if (c.processes == CollectiveProcesses::ranks) text += ", a rank for each GPU";
   if (c.launch == CollectiveLaunch::graph) text += ", in CUDA graphs";
   if (c.buffers != CollectiveBuffers::plain) text += fmt::format(", {} buffers", name(c.buffers));
-  if (c.overlap != CollectiveOverlap::none) text += fmt::format(", beside a {} kernel", name(c.overlap));
+  if (c.overlap != CollectiveOverlap::none) text += fmt::format(", while a {} kernel runs", name(c.overlap));
   return text;
 }
 
@@ -80,8 +80,8 @@ std::string times_text(double slower) { return slower > 0 ? fmt::format("{:.2f}"
 
 // What operations and kernels make each other wait.
 Table overlap_table(const CollectiveStudy& study) {
-  Table table({left("operation"), left("kernel"), right("size"), decimal("alone us"), decimal("beside us"),
-               right("slower"), decimal("kernel alone us"), decimal("beside us"), right("slower")});
+  Table table({left("operation"), left("kernel"), right("size"), decimal("alone us"), decimal("together us"),
+               right("slower"), decimal("kernel alone us"), decimal("together us"), right("slower")});
   for (const CollectiveFigure& f : study.figures) {
     if (f.question.overlap == CollectiveOverlap::none) continue;
     for (const CollectiveResult& r : f.points) {
@@ -183,7 +183,7 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
     if (std::ranges::any_of(study.figures,
                             [](const auto& f) { return f.question.overlap != CollectiveOverlap::none; })) {
       doc.table(overlap_table(study));
-      doc.note("slower: the time beside the other one over the time alone; a kernel's is that of one launch");
+      doc.note("slower: the time together over the time alone; a kernel's time is that of one launch");
       doc.gap();
     }
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);

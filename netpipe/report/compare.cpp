@@ -23,7 +23,8 @@ std::string interval(const Change& c) {
 // "2.5 .. 18 %": of the most and the least steady of its cases.
 std::string shown_text(const ClassComparison& of) {
   if (!std::isfinite(of.least_shown)) return "-";
-  const auto text = [](double share) { return digits_text(100 * share, 2, 1); };
+  constexpr double any = 10;  // from there on the number says only that nothing would have been found
+  const auto text = [](double share) { return share > any ? "over 1000" : digits_text(100 * share, 2, 1); };
   return text(of.least_shown) + (of.most_shown > of.least_shown ? " .. " + text(of.most_shown) : "") + " %";
 }
 std::string tolerance_percent(double share) { return digits_text(100 * share, 2, 1) + " %"; }
@@ -153,8 +154,9 @@ void classes(Document& doc, const Comparison& found) {
   }
   add_table(doc, std::move(table));
   doc.note(
-      "would have been found: changes from there on, in nine of ten such pairs, in the case that is the most and "
-      "in the one that is the least steady; of smaller ones it cannot be told");
+      "would have been found: the smallest change that nine of ten such pairs of runs would show, in the steadiest "
+      "case "
+      "and in the least steady one; a smaller change may be there");
 }
 
 void figures(Document& doc, const Comparison& found) {

@@ -111,7 +111,7 @@ void facts_text(Document& doc, const TraceResults& of, std::size_t series_in_tra
     doc.labelled("drift", "time of the round furthest off the run's median: " + drift);
   std::string at_once;
   for (const BesideOthers& b : of.beside) add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
-  if (!at_once.empty()) doc.labelled("at once", "time beside the other GPUs, to alone: " + at_once);
+  if (!at_once.empty()) doc.labelled("at once", "time with the other GPUs busy over time alone: " + at_once);
   if (const BusySibling& sibling = of.sibling; sibling.points >= 5)
     doc.labelled(
         "siblings",

@@ -53,7 +53,7 @@ void launch(const char* in, char* out, double share, cudaStream_t stream) {
 }
 
 struct Job {
-  char *host_in, *host_out;    // pinned: others are not copied beside kernels
+  char *host_in, *host_out;    // pinned: copies of other memory do not overlap with kernels
   std::vector<char*> in, out;  // on the GPU, a pair for each stream
   std::vector<cudaStream_t> streams;
 };

@@ -82,7 +82,7 @@ blocks = properties["multiProcessorCount"] * (properties["maxThreadsPerMultiProc
 
 to_device, to_host = runtime.memcpyHostToDevice, runtime.memcpyDeviceToHost
 
-# Pinned memory of the host: other memory is not copied beside kernels. On the GPU, buffers for each stream.
+# Pinned memory of the host: copies of other memory do not overlap with kernels. On the GPU, buffers for each stream.
 host_in, host_out = (cupy.cuda.alloc_pinned_memory(max(size, 1)) for size in (bytes_in, bytes_out))
 of_streams = [(cupy.cuda.Stream(non_blocking=True), cupy.empty(max(chunk_in, 1), cupy.uint8),
                cupy.empty(max(chunk_out, 1), cupy.uint8)) for _ in range(streams)]
@@ -120,7 +120,7 @@ import time
 import torch
 )";
 constexpr const char* torch_parts = R"(
-# Pinned memory of the host: other memory is not copied beside kernels. On the GPU, buffers for each stream.
+# Pinned memory of the host: copies of other memory do not overlap with kernels. On the GPU, buffers for each stream.
 host_in, host_out = (torch.empty(max(size, 1), dtype=torch.uint8, pin_memory=True) for size in (bytes_in, bytes_out))
 of_streams = [(torch.cuda.Stream(), torch.empty(max(chunk_in, 1), dtype=torch.uint8, device="cuda"),
                torch.empty(max(chunk_out, 1), dtype=torch.uint8, device="cuda")) for _ in range(streams)]

@@ -131,8 +131,8 @@ Section rate_section(const NodeMatrix& node, const RateMatrix& matrix, std::opti
 
 Section together_section(const NodeMatrix& node) {
   Section section{.name = "many copies at once, GB/s"};
-  Table table({left("at once"), left("by", 1), right("lanes"), decimal("sum GB/s"), decimal("slowest lane"),
-               decimal("fastest lane"), decimal("fairness", 1), left("")});
+  Table table({left("at once"), left("by"), right("lanes"), decimal("sum GB/s"), decimal("slowest lane"),
+               decimal("fastest lane", 1), decimal("fairness", 2), left("")});
   bool is_any = false;
   for (const LanesTogether& one : node.together) {
     if (one.lanes.empty()) continue;

@@ -72,20 +72,21 @@ void stages(Document& doc, const PartitionStudy& s) {
 
 void regressions(Document& doc, const PartitionStudy& s) {
   const PartitionRegressions& m = s.fitted;
-  const auto quality = [](const RegressionQuality& q) {
+  const auto quality = [](const RegressionQuality& q, std::size_t parameters) {
+    if (q.rows <= parameters) return fmt::format(", through its {} rows", q.rows);
     return fmt::format(", R2 {:.5f}, RMSE {:.4g} us, {} rows", q.r2, q.rmse, q.rows);
   };
   doc.gap();
   if (std::isfinite(m.sum_slope))
-    doc.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(m.sum_quality));
+    doc.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(m.sum_quality, 2));
   if (std::isfinite(m.small_size))
     doc.labelled("overhead", fmt::format("up to 1e6: {:.6g} N {:+.6g} log10(n) {:+.6g} us", m.small_size, m.small_log,
                                          m.small_start) +
-                                 quality(m.small_quality));
+                                 quality(m.small_quality, 3));
   if (std::isfinite(m.big_size))
     doc.labelled("overhead",
                  fmt::format("above: ({:.6g} N {:+.6g}) log2(n^(4/3)) {:+.6g} us", m.big_size, m.big_log, m.big_start) +
-                     quality(m.big_quality));
+                     quality(m.big_quality, 3));
 }
 
 // Table V of the paper: how the best numbers of the two types compare.

@@ -112,7 +112,7 @@ void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const
   doc.left_out();
   if (of.disturbed) doc.note(fmt::format("Left out: {} that others disturbed.", counted(of.disturbed, "time")));
   doc.note(
-      "python -m npgpu.study says how far predictions are off, beside those of the models of the literature; --json "
+      "python -m npgpu.study says how far predictions are off, and those of the models of the literature; --json "
       "has every time.");
   out << to_text(doc, style);
 }

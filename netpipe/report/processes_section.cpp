@@ -48,7 +48,9 @@ Section processes_section(const ProcessGpu& gpu) {
   }
   section.table = std::move(table);
   if (!gpu.sharing.empty()) section.notes.push_back(gpu.sharing);
-  section.notes.emplace_back("times: as long as alone. Alone and beside were measured by turns, in the same rounds");
+  section.notes.emplace_back(
+      "times: the time with the second process over the time alone; both were measured alternately, in the same "
+      "rounds");
   if (is_disturbed) section.notes.emplace_back("d: others than the second process disturbed it");
   if (is_idle) section.notes.emplace_back("0: the second process did nothing in that time");
   for (const MatrixFinding& cost : gpu.costs) section.entries.push_back({"COST", {cost.text}});

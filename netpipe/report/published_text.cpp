@@ -28,7 +28,7 @@ Document published_document(const std::vector<PublishedTable>& tables) {
   Document doc;
   for (const PublishedTable& of : tables) {
     if (&of != &tables.front()) doc.gap();
-    doc.title(fmt::format("published figures of compute capability {} beside {}", of.capability,
+    doc.title(fmt::format("published figures of compute capability {} and {}", of.capability,
                           device_text(of.device, of.device_name)),
               of.simulated);
     Table table({left("parameter"), right("here"), left("95 % interval", 2), right("published"), left("unit"),

@@ -43,7 +43,7 @@ void runs_text(std::ostream& out, const std::string& file, const std::vector<Tra
   const auto any = [&](auto has) { return std::ranges::any_of(runs, has); };
   const auto is_incomplete = [](const Trace& run) { return !run.root.complete; };
   Table table({right("run"), left("host"), left("job", 0, any([](const Trace& r) { return !job_of(r).empty(); })),
-               right("rank", 0, any([](const Trace& r) { return !rank_of(r).empty(); })), left("begun, UTC", 2),
+               right("rank", 0, any([](const Trace& r) { return !rank_of(r).empty(); })), left("begun, UTC"),
                right("series", 1), left("", 0, any(is_incomplete)), left("devices")});
   for (std::size_t i = 0; i < runs.size(); ++i)
     table.row({std::to_string(i), runs[i].root.hostname, job_of(runs[i]), rank_of(runs[i]), runs[i].root.start_time_utc,

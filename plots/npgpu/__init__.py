@@ -31,7 +31,10 @@ def _version():
 
 
 def __dir__():
-    return sorted([*globals(), *__all__, "__version__"])
+    """Without pandas or h5py, without what needs them: help(npgpu) asks for every name of this list."""
+    from importlib.util import find_spec
+    names = {*globals(), *__all__, "__version__"}
+    return sorted(names if find_spec("pandas") and find_spec("h5py") else names - _OF_MODULE.keys())
 
 
 def __getattr__(name):

@@ -159,8 +159,8 @@ class Tables:
     parameters   a row a derived parameter of a device, with its interval, formula and verdict
     samples(kind)  a row a trial, exactly as it was measured
 
-    The first three lines but facts ask the program npgpu; ProgramMissing where it is not found, BadTrace with the file's
-    name where a file is no trace."""
+    Tables of points, and parameters, come from the program npgpu: ProgramMissing says where it was looked for. Facts and
+    samples are read from the file itself. BadTrace names a file that is no trace."""
 
     def __init__(self, files):
         self.files = list(files)
@@ -182,6 +182,7 @@ class Tables:
     runs = functools.cached_property(lambda self: [run for path in self.files for run in runs_of(path)])
 
     def of_kind(self, kind: str) -> pd.DataFrame:
+        """The table of a kind, which also is an attribute of that name: a row a point (and lane)."""
         return self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame(), OF_KIND[kind])
 
     transfers = functools.cached_property(lambda self: self.of_kind("transfers"))
@@ -197,6 +198,7 @@ class Tables:
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 
     def samples(self, kind: str) -> pd.DataFrame:
+        """Every trial of a kind ("transfers", "probes", ...), exactly as it was measured: a row a trial."""
         if kind not in KINDS:
             raise BadTrace(f"samples: '{kind}' is none of {', '.join(KINDS)}")
         return below([samples(path, kind) for path in self.runs])

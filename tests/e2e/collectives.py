@@ -111,7 +111,7 @@ with folder() as where:
     # Graphs save launches; a kernel beside and an all-reduce make each other take as long as the law says.
     ways = measured("sim:node64", at("ways.h5"), "--collective", "all-reduce", "--sizes", "128MiB", "--launch", "eager,graph", "--overlap", "none,compute,memory",
                     "--buffers", "plain,registered")
-    check(ways.code == 0 and "beside a memory kernel" in ways.out and "in CUDA graphs" in ways.out and "registered buffers" in ways.out, f"{ways.code} {ways.out[-500:]}{ways.err}")
+    check(ways.code == 0 and "while a memory kernel runs" in ways.out and "in CUDA graphs" in ways.out and "registered buffers" in ways.out, f"{ways.code} {ways.out[-500:]}{ways.err}")
     found = {}
     for series in json.loads(run("report", at("ways.h5"), "--json").out)["collectives"]:
         point = series["points"][0]

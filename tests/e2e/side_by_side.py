@@ -81,7 +81,7 @@ with folder() as where:
     said = " ".join(shown.out.split())
     check("to alone: gpu0 h2d +0.0 %" in said and "gpu1 kernel +0.0 %" in said, f"the report says what that cost: {said[:600]}")
     overview = run("report", "--overview", two)
-    check("beside the other GPUs, to alone" in " ".join(overview.out.split()), "the overview too")
+    check("time with the other GPUs busy over time alone" in " ".join(overview.out.split()), "the overview too")
     check("2 GPUs at once" not in apart.err and "at once" not in run("report", one).out, "one by one says nothing of it")
 
     # Stopped: what the processes have is in the trace, and --resume does the rest.

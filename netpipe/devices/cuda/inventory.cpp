@@ -281,7 +281,7 @@ Limit link_limit(const Facts& facts) {
   }
   const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
   if (!(generation > 0 && lanes > 0))
-    return {not_measured, "unknown: NVML does not say the PCIe generation and width that GPU and slot can have"};
+    return {not_measured, "unknown: NVML does not say the PCIe generation and width that GPU and slot support"};
   return pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
 }
 

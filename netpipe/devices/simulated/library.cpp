@@ -43,17 +43,24 @@ bool is_path(const std::string& name) { return name.find('/') != std::string::np
 
 }  // namespace
 
-std::vector<std::string> known_ids() {
+namespace {
+
+// Of the files in each folder, or in a folder below each.
+std::vector<std::string> ids_in(const char* below) {
   std::vector<std::string> ids;
   for (const fs::path& folder : folders()) {
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none))
+    for (const auto& entry : fs::directory_iterator(folder / below, none))
       if (entry.path().extension() == ".json") ids.push_back(std::string(prefix) + entry.path().stem().string());
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
+
+}  // namespace
+
+std::vector<std::string> known_ids() { return ids_in(""); }
 
 std::string why_none() {
   std::vector<std::string> searched;
@@ -76,7 +83,8 @@ fs::path spec_file(const std::string& id) {
   throw Error(ErrorKind::usage,
               fmt::format("--device: there is no simulated device '{}'; {}", id,
                           known.empty() ? why_none()
-                                        : fmt::format("there are {}, or write sim:FILE.json", fmt::join(known, ", "))));
+                                        : fmt::format("there are {}, the nodes {}, or write sim:FILE.json",
+                                                      fmt::join(known, ", "), fmt::join(ids_in("nodes"), ", "))));
 }
 
 std::optional<fs::path> node_file(const std::string& id) {

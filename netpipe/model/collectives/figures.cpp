@@ -266,9 +266,10 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const m
                              : copies == 2
                                  ? fmt::format("copies to and from {}", row[1])
                                  : fmt::format("{} copies in a row, from {} to {},", copies, row[0], row.back());
-    link.text = fmt::format("{} have {:.4g} GB/s, {:.0f} % of what others of the ring have that are joined alike{}",
-                            what, slowest.cell->value.value * 1e-9, 100 * slowest.share,
-                            copies > 2 ? "; which of these GPUs it is, npgpu matrix tells" : "");
+    link.text = fmt::format(
+        "{} run at {:.4g} GB/s, {:.0f} % of the rate of other copies in the ring over the same kind of link{}", what,
+        slowest.cell->value.value * 1e-9, 100 * slowest.share,
+        copies > 2 ? "; which of these GPUs it is, npgpu matrix tells" : "");
     link.devices = copies == 2 ? std::vector{row[1]} : row;
   };
   while (!from.empty()) {
@@ -331,7 +332,7 @@ void judge_operation(CollectiveFigure& f) {
   const CollectiveResult& largest = f.points.back();
   f.share = largest.bus_rate.value / f.limit;
   if (f.question.overlap != CollectiveOverlap::none) {
-    f.why = "it ran beside a kernel";
+    f.why = "a kernel ran at the same time";
     return;
   }
   if (std::isnan(f.share)) {
@@ -431,8 +432,9 @@ std::optional<Estimate> time_of(const CollectiveFigure& f, std::uint64_t bytes) 
     if (!above) return below->time_us.*bound * wanted / from;
     return std::lerp(below->time_us.*bound, above->time_us.*bound, part);
   };
-  return Estimate{of(&Estimate::value), of(&Estimate::low), of(&Estimate::high), "us",
-                  above ? "straight between the sizes next to it" : "by the rate of the largest size"};
+  return Estimate{
+      of(&Estimate::value), of(&Estimate::low), of(&Estimate::high), "us",
+      above ? "interpolated between the nearest measured sizes" : "at the rate of the largest measured size"};
 }
 
 }  // namespace npgpu

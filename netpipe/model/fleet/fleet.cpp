@@ -131,7 +131,7 @@ void suspect_lesser_links(FleetGroup& group, const std::vector<FleetGroup>& all,
       std::erase_if(suspect->causes, [](const FleetCause& cause) { return cause.cause == "unknown"; });
       suspect->causes.push_back(
           {"link",
-           fmt::format("GPU and slot can have {} together (others: {}): look at the slot, the riser and the BIOS",
+           fmt::format("GPU and slot support {} together (others: {}): look at the slot, the riser and the BIOS",
                        group.link, other.link)});
     }
     return;
@@ -142,7 +142,7 @@ void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, c
   if (group.judged && !group.judged_by_reference) return;
   const std::size_t count = group.members.size();
   if (count >= rules.least_gpus) {
-    group.notes.insert(group.notes.begin(), fmt::format("no figure is of {} GPUs or more", rules.least_gpus));
+    group.notes.insert(group.notes.begin(), fmt::format("no figure was measured on {} GPUs or more", rules.least_gpus));
     return;
   }
   group.notes.insert(

@@ -37,9 +37,8 @@ std::uint64_t reasons_of(const Findings& findings) {
 Maybe neighbour(const Findings& findings, const std::string& metric) {
   for (const auto& [disturbed, by] : findings.disturbed)
     if (disturbed == metric && by != by_quota())
-      return Explanation{
-          "neighbour", "others used the device, its link or the processors at the same time", by,
-          "measure again when they are gone; --require-quiet waits and refuses to measure beside others"};
+      return Explanation{"neighbour", "others used the device, its link or the processors at the same time", by,
+                         "measure again when they are gone; --require-quiet refuses to measure while others use it"};
   return std::nullopt;
 }
 

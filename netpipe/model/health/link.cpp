@@ -87,10 +87,10 @@ void judge_link(Findings& findings) {
   } else {
     HealthFinding& bad =
         findings.add(metric, Health::fail,
-                     fmt::format("{}{}, and GPU and slot can have {}", is, is_copying ? " while copying" : when, most));
+                     fmt::format("{}{}; GPU and slot support {}", is, is_copying ? " while copying" : when, most));
     with_value(bad, is_narrow ? lanes : generation, is_narrow ? max_lanes : max_generation,
                is_narrow ? "lanes" : "generation");
-    bad.basis = "the most that NVML reports of GPU and slot";
+    bad.basis = "the widest and fastest link of GPU and slot that NVML reports";
   }
 }
 

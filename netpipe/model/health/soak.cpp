@@ -118,7 +118,7 @@ void compare_rates(const Group& group, const std::vector<const SoakFigure*>& fig
     finding.unit = unit_of(*figures[i]);
     finding.of_case = title(figures[i]->question);
     finding.basis = fmt::format("the median of {} others of its model * {:g}", count - 1, least_share);
-    finding.explanations.push_back({"slow_neighbour", "this GPU does less than others of its model beside it",
+    finding.explanations.push_back({"slow_neighbour", "this GPU does less than others of its model in the node",
                                     finding.text, "look at its clocks, its temperature and its link"});
     all.push_back(std::move(finding));
   }

@@ -200,7 +200,7 @@ void CostMeasuring::copies(bool in) {
   out_.min_copy = std::max(out_.min_copy, static_cast<std::uint64_t>(points.front().x));
   out_.max_copy = out_.max_copy ? std::min(out_.max_copy, last_bytes) : last_bytes;
   (in ? out_.costs.copy_h2d : out_.costs.copy_d2h) = Curve(std::move(points));
-  add(in ? Cost::gap_h2d : Cost::gap_d2h, gap, "what one copy more keeps its engine for, beside its bytes");
+  add(in ? Cost::gap_h2d : Cost::gap_d2h, gap, "engine time of one more copy, without its transfer");
 }
 
 void CostMeasuring::gate() {
@@ -215,7 +215,7 @@ void CostMeasuring::gate() {
     }
   const Estimate e = median_of(left, "us", "time of one copy, less gap and bytes: median over sizes and ways");
   if (std::isfinite(e.value)) gate_us_ = std::max(0.0, e.value);
-  add(Cost::gate, e, "what events around a gated job see beside it: taken off gated times");
+  add(Cost::gate, e, "what events around a gated job add: subtracted from gated times");
 }
 
 // A slope is at the mercy of its worst time: on an H200 beside neighbours, four copies of 64 MiB that varied by 7 %
@@ -294,7 +294,7 @@ void CostMeasuring::kernels() {
   const Estimate gap = theil_sen(points_.over_chunks(many), "us", "slope of n empty kernels in n streams over n");
   if (!std::isfinite(gap.value)) return miss("the gap between kernels");
   out_.costs.gap.kernel = at_least_0(gap.value);
-  add(Cost::gap_kernel, gap, "what one kernel more costs the multiprocessors, beside its work");
+  add(Cost::gap_kernel, gap, "multiprocessor time of one more kernel, without its work");
 }
 
 void CostMeasuring::measure() {

@@ -103,7 +103,7 @@ void CostMeasuring::both_directions() {
   costs.copy_engines = engines(t_both->value) > 1 ? 2 : 1;
   hold_against(add(Cost::copy_engines,
                    {engines(t_both->value), engines(t_both->high), engines(t_both->low), "1",
-                    "64 MiB both ways at once beside each way alone: together or one after the other"},
+                    "64 MiB both ways at once, and each way alone: together or one after the other"},
                    "directions in which copies run at the same time"),
                facts_.copy_engines > 2 ? 2 : facts_.copy_engines,
                facts_.copy_engines > 0
@@ -136,8 +136,8 @@ void CostMeasuring::both_directions() {
   };
   costs.duplex_slowdown_h2d = best[0];
   costs.duplex_slowdown_d2h = best[1];
-  add(Cost::duplex_slowdown_h2d, estimate(0), "how many times longer bytes take to the device beside a copy from it");
-  add(Cost::duplex_slowdown_d2h, estimate(1), "how many times longer bytes take from the device beside a copy to it");
+  add(Cost::duplex_slowdown_h2d, estimate(0), "how many times longer copies to the device take during a copy from it");
+  add(Cost::duplex_slowdown_d2h, estimate(1), "how many times longer copies from the device take during a copy to it");
 }
 
 // Both ways at once, in one piece each, and so long that gaps and latencies hardly count.
@@ -262,8 +262,8 @@ void CostMeasuring::duplex_extra_gap() {
   const Estimate e = gap_by_slope(copied_in_and_out, &StreamCosts::duplex_extra_gap,
                                   "slope of chunks of 1 MiB in and out, in a stream each, over their number, through "
                                   "the simulator");
-  if (!std::isfinite(e.value)) return miss("the gap of copies beside copies the other way");
-  add(Cost::duplex_extra_gap, e, "by how much the gap of a copy grows beside the other direction");
+  if (!std::isfinite(e.value)) return miss("the gap of copies during copies the other way");
+  add(Cost::duplex_extra_gap, e, "by how much the gap of a copy grows during a copy the other way");
 }
 
 // All streams but the last wait behind a gate: the last one is held up where there are more streams than queues.

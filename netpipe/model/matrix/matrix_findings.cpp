@@ -334,7 +334,7 @@ class MatrixJudge {
       finding.explanations.push_back(
           {"neighbour", "others used the devices, their links or the processors at the same time",
            first.verdict->disturbed,
-           "measure again when they are gone; --require-quiet refuses to measure beside others"});
+           "measure again when they are gone; --require-quiet refuses to measure while others use them"});
       add(std::move(finding));
     }
   }

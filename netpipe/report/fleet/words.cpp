@@ -87,9 +87,9 @@ std::string traces_text(const Fleet& fleet) {
     if (count) text += fmt::format("; {} {}", count, what);
   };
   add(fleet.unreadable.size(), "could not be read");
-  add(fleet.duplicates, "are copies of others and do not count");
-  add(fleet.without_gpu, "have no series of a GPU");
-  add(fleet.incomplete, "did not reach their end");
+  add(fleet.duplicates, "copied from others, not counted");
+  add(fleet.without_gpu, "without a series of a GPU");
+  add(fleet.incomplete, "did not reach the end");
   return text;
 }
 

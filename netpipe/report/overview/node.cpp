@@ -216,7 +216,7 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   if (!slower.empty()) {
     Entry entry{"at once", {}, std::ranges::any_of(slower, [](const auto& one) { return one.second > 0.05; }), 1};
     for (const auto& [what, share] : slower) entry.items.push_back(fmt::format("{} {}", what, percent_of(share)));
-    entry.items.front() = "beside the other GPUs, to alone, at most: " + entry.items.front();
+    entry.items.front() = "time with the other GPUs busy over time alone, at most: " + entry.items.front();
     section.entries.push_back(std::move(entry));
   }
   constexpr std::size_t few = 3;

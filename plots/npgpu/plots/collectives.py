@@ -18,7 +18,7 @@ def name_of(case):
     words += [{"each-gpu": "a process each", "ranks": "a rank each"}[case["processes"]]] if case["processes"] != "one" else []
     words += ["in graphs"] if case["launch"] != "eager" else []
     words += [f"{case['buffers']} buffers"] if case["buffers"] != "plain" else []
-    words += [f"beside a {case['overlap']} kernel"] if case["overlap"] != "none" else []
+    words += [f"while a {case['overlap']} kernel runs"] if case["overlap"] != "none" else []
     return ", ".join(words)
 
 

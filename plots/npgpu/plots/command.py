@@ -54,11 +54,11 @@ def every(trace, folder, suffix):
 
 def line_of(name):
     """What a figure shows, in one line: the start of its module's description."""
-    told = figure.about(module(name).__doc__).replace("%%", "%")
-    for end in (": ", " (", ". ", ", "):
-        if len(told) > 60:
-            told = told.split(end)[0]
-    return f"  {name:<17} {told.rstrip('.')}"
+    text = figure.about(module(name).__doc__).replace("%%", "%")
+    for end in (" (", ": ", ", ", ". "):
+        if len(text) > 80:
+            text = text.split(end)[0]
+    return f"  {name:<18} {text.rstrip('.')}"
 
 
 def usage():

@@ -1,4 +1,4 @@
-"""Table III of Allada et al. 2009, with the classes of sizes that `npgpu report` finds in a trace beside what they printed:
+"""Table III of Allada et al. 2009, with the classes of sizes that `npgpu report` finds in a trace next to the printed ones:
 Markdown on standard output.
 
 --papers names the folder of the printed table (data/papers), of a Tesla S1070. Rates are GFLOP/s."""

@@ -1,4 +1,4 @@
-"""What patterns cost beside the law that is taught: how many times as long an access took than the cheapest one.
+"""What patterns cost, and the law that is taught: how many times as long as the cheapest access.
 
 A panel for each series that has a law. Circles with 95 % intervals are measured, the line is the law; what does not
 agree with it is crossed."""
@@ -66,7 +66,7 @@ def options():
 
 @figure.drawn
 def draw(trace, case=None):
-    """What patterns cost beside their laws, a panel for each series that has one."""
+    """What patterns cost and their laws, a panel for each series that has one."""
     probes = loader.load(trace, "probes", case)
     panels = [(p, called, [c for c in curves_of(p) if c[1] == called])
               for p in probes if p.document.get("law") for called in dict.fromkeys(c[1] for c in curves_of(p))]

@@ -1,4 +1,4 @@
-"""The partition method: what streams cost beside what they hide, over their number (Veneva & Imamura 2025, figures 3 and 4).
+"""The partition method: what streams cost and what they hide, over their number (Veneva & Imamura 2025, figures 3 and 4).
 
 Dots: measured; lines: the forms of the paper's (7) that `npgpu report` refits, for up to 1e6 unknowns and for more."""
 from npgpu.plots import figure, loader, partition
@@ -12,7 +12,7 @@ def options():
 
 @figure.drawn
 def draw(trace):
-    """What streams cost beside what they hide, over their number."""
+    """What streams cost and what they hide, over their number."""
     studies = partition.load(trace)
     picture, grid = figure.grid([("", s) for s in studies])
     for axes, named in zip(grid, studies):

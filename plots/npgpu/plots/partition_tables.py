@@ -1,4 +1,4 @@
-"""The tables of Veneva & Imamura 2025, with the numbers of a trace of the partition method beside those that they printed:
+"""The tables of Veneva & Imamura 2025, with the numbers of a trace of the partition method next to the printed ones:
 Markdown on standard output.
 
 --papers names the folder of the printed tables (data/papers), of an RTX 2080 Ti in fp64. Times are in ms."""
@@ -90,7 +90,7 @@ def types(studies):
     best = {s["type"]: {row["size"]: row["best"] for row in s["sizes"]} for s in studies}
     both = sorted(set(best.get("fp32", {})) & set(best.get("fp64", {})))
     word = {1: "same", 2: "half"}
-    table("Table V: fp32 beside fp64", ["unknowns", "fp32", "fp64", "comparison"],
+    table("Table V: fp32 and fp64", ["unknowns", "fp32", "fp64", "comparison"],
           [[f"{n:g}", best["fp32"][n], best["fp64"][n], word.get(best["fp64"][n] / best["fp32"][n], "other")] for n in both])
 
 
