@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "netpipe/model/siblings.hpp"
+#include "netpipe/report/fleet/words.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace fleet_test {
@@ -353,14 +354,55 @@ TEST_CASE("a small group is not judged, and says so") {
   CHECK_FALSE(fleet.groups[0].judged);
   REQUIRE(fleet.groups[0].notes.size() == 1);
   CHECK(fleet.groups[0].notes[0] ==
-        "4 GPUs: fewer than 5 are not held against each other; npgpu compare A.h5 B.h5 compares two, npgpu check "
-        "--reference GOOD.h5 judges one by a good run");
+        "4 GPUs: fewer than 5 are not held against each other, and each is judged alone, by what its own link, memory "
+        "and clocks allow; npgpu compare A.h5 B.h5 compares two, npgpu check --reference GOOD.h5 judges one by a good "
+        "run");
   // What is wrong with a GPU by itself is found there, too.
   runs[2].gpus[0].defects = {{"results", "3 of 60 results compared were wrong", "take it out of service"}};
   fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-2"});
   CHECK(fleet.groups[0].suspects[0].causes.at(0).cause == "results");
   CHECK(exclude_text(fleet) == "--exclude=node2");
+}
+
+TEST_CASE("of a mixed fleet each card is held against its like, or against its own limits") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 30, 31});
+  for (const int i : {5, 6}) runs[i].gpus[0].name = "NVIDIA L4";
+  const auto verdict = [&] { return verdict_text(judge_fleet(runs)); };
+  CHECK(suspected(judge_fleet(runs)).empty());
+  CHECK(verdict() == "no suspect among 7 GPUs; 2 in groups that are too small to be compared");
+  runs[6].gpus[0].slow = {{"h2d_rate", "H2D 12 GB/s, at least 24 GB/s", "reseat it"}, {"pcie_link", "x8", "reseat it"}};
+  const Fleet fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-6"});
+  CHECK(fleet.confirmed() == 0);
+  REQUIRE(fleet.groups[1].suspects[0].causes.size() == 1);  // each remedy once
+  CHECK(fleet.groups[1].suspects[0].causes[0].text == "H2D 12 GB/s, at least 24 GB/s: reseat it");
+  CHECK(verdict() == "1 suspect of 7 GPUs: 1 to be looked at; 2 in groups that are too small to be compared");
+  // Among others that are the same nobody stands out: a note says what the limits say.
+  for (int i = 0; i < 5; ++i) runs[i].gpus[0].slow = {{"h2d_rate", "H2D 12 GB/s, at least 51 GB/s", "reseat it"}};
+  const Fleet all = judge_fleet(runs);
+  CHECK(suspected(all) == Uuids{"GPU-6"});
+  CHECK(all.groups[0].notes.at(0).find("5 of its GPUs that are like the others are slow") == 0);
+}
+
+TEST_CASE("GPUs without UUIDs are told by their PCI address, and where there is none it is said") {
+  const auto unnamed = [](const std::vector<std::string>& buses) {
+    auto runs = fleet_of(std::vector<double>(buses.size(), 10));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      runs[i].host = "vm";
+      runs[i].gpus[0].uuid.clear();
+      runs[i].gpus[0].bus = buses[i];
+    }
+    return judge_fleet(runs);
+  };
+  CHECK(unnamed({"0000:18:00.0", "0000:2a:00.0", "0000:18:00.0"}).gpus() == 2);
+  CHECK(unnamed({"0000:18:00.0", "0000:2a:00.0", "0000:18:00.0"}).notes.empty());
+  const Fleet none = unnamed({"", "", ""});
+  CHECK(none.gpus() == 1);
+  REQUIRE(none.notes.size() == 1);
+  CHECK(none.notes[0].find("3 traces are of cuda:0 of vm, without a UUID or a PCI address: whether that is one GPU") ==
+        0);
+  CHECK(unnamed({""}).notes.empty());
 }
 
 TEST_CASE("groups are of one model, driver and link, and a small one says what is special of it") {
@@ -500,6 +542,19 @@ TEST_CASE("where half of a group are slow, or more, it is said that which are ri
     CHECK(split.fast == doctest::Approx(10));
     CHECK(split.slow == doctest::Approx(12));
   }
+  // Tables and metrics say it, too.
+  std::ostringstream csv, metrics;
+  fleet_csv(csv, half);
+  CHECK(csv.str().find(",judged,undecided\n") != std::string::npos);
+  const std::string row = csv.str().substr(csv.str().find('\n') + 1);
+  CHECK(row.substr(0, row.find('\n')).ends_with(",1,1"));
+  csv.str("");
+  fleet_csv(csv, few);
+  CHECK(csv.str().find(",1,1\n") == std::string::npos);
+  fleet_openmetrics(metrics, half);
+  CHECK(metrics.str().find(
+            "npgpu_fleet_undecided{model=\"NVIDIA H200\",driver=\"580\",link=\"PCIe Gen5 x16\",figure=\"copy, "
+            "within the device\",at=\"64 MiB\",unit=\"us\",sort=\"slower\"} 5\n") != std::string::npos);
   // Fewer than a tenth are an exception, as of twenty equal ones and one.
   CHECK(split_in(1, 20).splits() == 0);
   // An interval that reaches the others' decides nothing.
@@ -540,7 +595,7 @@ TEST_CASE("who is held against nothing is not judged, and not without fault") {
   for (std::size_t i = 0; i < six.size(); ++i) six[i].gpus[0].figures[0].at = std::to_string(i) + " MiB";
   const Fleet apart = judge_fleet(six);
   CHECK_FALSE(apart.groups[0].judged);
-  CHECK(apart.groups[0].notes.at(0) == "no figure was measured on 5 GPUs or more");
+  CHECK(apart.groups[0].notes.at(0).find("no figure was measured on 5 GPUs or more: each is judged alone") == 0);
 }
 
 TEST_CASE("a slow GPU without a cause says so, and a host whose GPUs are all slow is one") {

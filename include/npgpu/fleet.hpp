@@ -114,11 +114,13 @@ struct FleetSetting {
 // One GPU in one trace.
 struct FleetGpu {
   std::string id, name, uuid;  // cuda:0
+  std::string bus{};           // its PCI address; empty where the trace does not say
   bool simulated = false;
   std::string driver, link;  // "580.159", "PCIe Gen5 x16": the most that GPU and slot can have together
   FleetFacts facts{};
   std::string throttle{};  // "throttled in 3 of 60 visits: too hot"; empty if it was not
   std::vector<FleetDefect> defects;
+  std::vector<FleetDefect> slow{};   // by what its own link, memory and clocks allow, as npgpu check judges it
   std::vector<FleetDefect> signs{};  // what is no defect by itself: errors corrected, packets sent again
   std::vector<FleetSetting> settings{};
   std::vector<FleetCurve> curves;
@@ -194,6 +196,7 @@ struct FleetMember {
   std::string uuid, host, id;  // of its last trace
   std::string date;            // of that
   std::size_t traces = 0;
+  std::string bus{};  // as in FleetGpu
   FleetFacts facts{};
   std::vector<FleetValue> values{};  // one for each item
 };
@@ -263,6 +266,8 @@ struct FleetGroup {
   bool judged_by_reference = false;    // it is too small
   std::string reference_date{};        // of the baseline that drifts are since, or that it is judged by
   std::vector<FleetDrift> drifts{};    // beyond the tolerance, the slowest first
+
+  bool is_undecided(const FleetItem&) const;  // its GPUs are of two sorts by it
 };
 
 struct FleetFile {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <type_traits>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/model/by_device.hpp"
@@ -10,17 +11,22 @@
 namespace npgpu::cli {
 
 std::string next_steps(const Trace& trace, const std::vector<std::string>& predictable, const std::string& path,
-                       const TextStyle& style) {
+                       bool is_whole, const TextStyle& style) {
   const std::string file = quoted(path);
   const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
-  std::vector<std::string> commands{fmt::format("{} report {} --all", called(), file)};
+  std::vector<std::string> commands;
+  if (!is_whole) commands.push_back(fmt::format("{} report {} --all", called(), file));
   if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
   commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
   const bool is_named = model::by_device<Jobs>(trace).size() > 1;
   for (const std::string& device : predictable)
     commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
                                    is_named ? " --device " + quoted(device) : ""));
-  commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
+  bool is_comparable = false;  // soaks are not
+  for_each_kind([&]<class K>() {
+    if constexpr (!std::is_same_v<K, Soaks>) is_comparable = is_comparable || !trace.of<K>().empty();
+  });
+  if (is_comparable) commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
 
   // As many on a line as fit, but no command is broken: it is there to be copied.
   constexpr std::string_view head = "NEXT     ", gap = ";  ";

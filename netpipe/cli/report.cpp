@@ -52,13 +52,13 @@ bool write_files(const Options& options, const Trace& trace, const Overview& all
 // What an overview, or the screen that characterize shows, ends with.
 void print_rest_of_overview(const Trace& trace, const Overview& all, const std::string& path, const TextStyle& style) {
   matrix_overview(std::cout, node_matrix(trace), style);
-  std::cout << next_steps(trace, predictable_of(all), path, style);
+  std::cout << next_steps(trace, predictable_of(all), path, false, style);
 }
 
-void print_all(const Trace& trace, const std::string& path, const TextStyle& style) {
+void print_series(const Trace& trace, const std::string& path, bool is_whole, const TextStyle& style) {
   const TraceResults results(trace);
   report_text(std::cout, results, style);
-  std::cout << '\n' << next_steps(trace, predictable_of(results.costs), path, style);
+  std::cout << '\n' << next_steps(trace, predictable_of(results.costs), path, is_whole, style);
 }
 
 void print(const Options& options, const Trace& trace, const TextStyle& style) {
@@ -81,7 +81,7 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
     report_overview(std::cout, all, style);
     print_rest_of_overview(trace, all, options.place("TRACE"), style);
   } else if (options.on("all") || options.has("case") || options.on("every-size")) {
-    print_all(trace, options.place("TRACE"), style);
+    print_series(trace, options.place("TRACE"), !options.has("case"), style);
   } else {
     print_report(trace, options.place("TRACE"));
   }
@@ -131,7 +131,7 @@ void print_report(const Trace& trace, const std::string& path) {
     if (!at_a_glance && points > many) report_overview(std::cout, all, style);
     if (at_a_glance || points > many) return print_rest_of_overview(trace, all, path, style);
   }
-  print_all(trace, path, style);
+  print_series(trace, path, true, style);
 }
 
 Command report() {

@@ -156,6 +156,7 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
               study.simulated);
     if (!study.hosts.empty()) doc.labelled("hosts", hosts_text(study.hosts));
     if (!study.library.empty()) doc.labelled("library", study.library);
+    if (!study.links_judged_by.empty()) doc.labelled("links", study.links_judged_by);
     bool is_any_chosen = false, is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
     for (const CollectiveFigure& f : study.figures) {
       doc.gap();

@@ -378,7 +378,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //     "collective_studies": [ { gpus, device_name, simulated, library, verdict, "operations": [ { title, case,
 //       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source,
 //       tree_limit_bus_bytes_per_s (of an all-reduce by two trees), share_of_limit, verdict, why, slowed_by (what of
-//       the library's choice can make it slow) } ], "slow_links": [ { devices, share, text } ] } ],
+//       the library's choice can make it slow) } ], links_judged_by, "slow_links": [ { devices, share, text } ] } ],
 //     "partition_studies": [ ... ]: see partition_json.cpp,
 //     "staged_messages": [ { source, target, pattern, "sizes": [ { bytes, chunk_bytes, predicted_us, taken_chunk_bytes,
 //       advised_us, best_chunk_bytes, best_us, regret } ] } ] }

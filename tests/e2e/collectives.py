@@ -72,6 +72,22 @@ with folder() as where:
     sound = measured("sim:node8", at("sound.h5"), "--sizes", "128MiB", "--quiet")
     check(sound.code == 0 and sound.out.count("\n") == 1 and ": ok; " in sound.out, f"{sound.code} {sound.out}")
     check(not study_of(at("sound.h5"))["slow_links"], "a healthy node has no slow link")
+    # All links at half of their rate: nothing of the node is faster, and what NVLinks of their generation carry tells it. Of
+    # links whose generation is not known it is said that it cannot be seen.
+    for gpus, version in ((2, "4.0"), (8, "4.0"), (8, None)):
+        link = {"between": "gpu*", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5, "nvlinks": 18, **({"nvlink_version": version} if version else {})}
+        with open(at("all-slow.json"), "w", encoding="utf-8") as file:
+            json.dump({"like": os.path.join(SOURCE, "data/devices/nodes/node8-half-nvlink.json"), "name": "node", "source": "a test", "gpus": gpus,
+                       "gpu": os.path.join(SOURCE, "data/devices/plain.json"), "instead": [],
+                       "links": [link, {"between": "gpu*", "and": "socket0", "gb_s": 50, "latency_us": 1}]}, file)
+        slow = measured("sim:" + at("all-slow.json"), at("all-slow.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--force")
+        study = study_of(at("all-slow.h5"))
+        if version:
+            check(slow.code == 3 and len(study["slow_links"]) == 1 and len(study["slow_links"][0]["devices"]) == gpus and
+                  "all copies of the ring run at 199.8 GB/s, 44 % of what 18 NVLinks 4.0 of 25 GB/s carry" in study["slow_links"][0]["text"], f"{gpus}: {slow.code} {study}")
+        else:
+            check(slow.code == 0 and not study["slow_links"] and "it is not noticed if all are equally slow" in study["links_judged_by"] and
+                  "it is not noticed if all are equally slow" in " ".join(slow.out.split()), f"{slow.code} {study} {slow.out}")
     two = measured("sim:h200x2", at("two.h5"), "--sizes", "8,1GiB", "--timing", "host,gated", "--place", "out,in", "--type", "bf16,int8")
     check(two.code == 0, f"{two.code} {two.err}")
     for one in study_of(at("two.h5"))["operations"]:

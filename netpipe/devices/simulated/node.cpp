@@ -31,6 +31,7 @@ NodeLink read_link_of_node(const JsonObject& from) {
   link.back_bytes_per_s = from.number_or("back_gb_s", link.forth_bytes_per_s / 1e9, link_gb_s) * 1e9;
   link.latency = from_microseconds(from.number_or("latency_us", 0, {0, 1e9}));
   link.nvlinks = static_cast<int>(from.integer_or("nvlinks", 0, 0, 1000));
+  if (from.has("nvlink_version")) link.nvlink_version = from.text("nvlink_version");
   return link;
 }
 
@@ -235,15 +236,18 @@ Spec Node::gpu(std::size_t number) const {
     facts.emplace_back(key, std::move(value));
   };
   std::int64_t nvlinks = 0;
+  std::string version;
   std::vector<std::string> to;
   for (const Step& step : steps_from(me)) {
     const NodeLink& link = links_[step.link / 2];
     if (link.nvlinks == 0) continue;
     nvlinks += link.nvlinks;
+    version = link.nvlink_version;
     to.push_back(fmt::format("{} x{}", is_gpu(step.to) ? step.to : "switch", link.nvlinks));
   }
   if (nvlinks > 0) {
     put("nvlinks", nvlinks);
+    if (!version.empty()) put("nvlink_version", version);
     put("nvlinks_to", fmt::format("{}", fmt::join(to, ", ")));
   }
   // The bridges on its way to memory, as a real GPU's PCI path has them: the outermost first.

@@ -23,7 +23,8 @@ struct NodeLink {
   std::string between, other;  // gpu0, switch1, socket0
   double forth_bytes_per_s = 0, back_bytes_per_s = 0;
   Seconds latency{0};
-  int nvlinks = 0;  // that it is made of; 0: another kind of link
+  int nvlinks = 0;               // that it is made of; 0: another kind of link
+  std::string nvlink_version{};  // of these, as NVML has it: "4.0"; empty: not known
 };
 
 // The way of a copy: directed links, as indices of Node::rates(), and what it takes to pass them all.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "netpipe/model/fleet/suspects.hpp"
 
@@ -52,6 +53,7 @@ class Causes {
     for (const FleetDefect& defect : last_.defects)
       if (defect.metric != "sms")
         add(defect.metric, defect.remedy.empty() ? defect.text : defect.text + ": " + defect.remedy);
+    if (!group_.judged) alone();
     if (any(Suspicion::missing))
       add("missing", "its own plan had it, and there is no valid figure: measure it again, and see the error above");
     if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs) || any(Suspicion::noisy)) {
@@ -90,6 +92,12 @@ class Causes {
       if (column.item.of == FleetMeasure::figure && column.item.judged && column.item.title == figure)
         if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
     return false;
+  }
+  // Of a GPU that is held against its own link, memory and clocks: each remedy once.
+  void alone() {
+    std::set<std::string> remedies;
+    for (const FleetDefect& one : last_.slow)
+      if (!one.remedy.empty() && remedies.insert(one.remedy).second) add(one.metric, one.text + ": " + one.remedy);
   }
   double own(FleetFact fact) const { return fact_of(facts_, fact); }
   double usual(FleetFact fact) const { return usual_[static_cast<std::size_t>(fact)].value; }

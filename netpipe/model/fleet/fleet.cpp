@@ -22,8 +22,8 @@ using GroupKey = std::tuple<std::string, std::string, std::string, bool>;  // mo
 
 // What tells a GPU from all others: its host, with its UUID or where it has none its place. Clones of a virtual machine
 // have GPUs of one UUID on several hosts.
-std::string identity_of(const std::string& host, const std::string& uuid, const std::string& id) {
-  return host + '\n' + (uuid.empty() ? id : uuid);
+template <class Gpu> std::string identity_of(const std::string& host, const Gpu& gpu) {
+  return host + '\n' + (!gpu.uuid.empty() ? gpu.uuid : !gpu.bus.empty() ? gpu.bus : gpu.id);
 }
 
 // The same run again: a copy of its trace, the trace as it was before it was complete, or the run in a merged file.
@@ -37,6 +37,7 @@ bool is_same_run(const FleetRun& a, const FleetRun& b) {
 FleetMember member_of(const Sightings& seen) {
   const Sighting& last = seen.back();
   FleetMember member{last.gpu->uuid, last.run->host, last.gpu->id, last.run->date, seen.size()};
+  member.bus = last.gpu->bus;
   member.facts = last.gpu->facts;
   return member;
 }
@@ -79,6 +80,35 @@ bool is_any_judged(const std::vector<model::ItemColumn>& columns) {
   });
 }
 
+// Of a GPU that has neither UUID nor PCI address several traces may be of several GPUs, also of several machines that
+// share a name. A simulated one is what its name says.
+void say_who_cannot_be_told_apart(Fleet& fleet) {
+  for (const FleetGroup& group : fleet.groups)
+    for (const FleetMember& member : group.members)
+      if (member.traces > 1 && member.uuid.empty() && member.bus.empty() && !group.simulated)
+        fleet.notes.push_back(
+            fmt::format("{} traces are of {} of {}, without a UUID or a PCI address: whether that is one GPU cannot be "
+                        "known, they count as one by their median, and a slow one among several would not stand out",
+                        member.traces, member.id, member.host));
+}
+
+// What is slow of most of a group is as usual there: its own limits tell.
+void say_who_is_slow_alone(FleetGroup& group, const std::vector<Sightings>& sightings) {
+  if (!group.judged) return;
+  std::size_t count = 0;
+  std::string example;
+  for (std::size_t m = 0; m < group.members.size(); ++m) {
+    const auto& slow = sightings[m].back().gpu->slow;
+    if (slow.empty() || std::ranges::find(group.suspects, m, &FleetSuspect::member) != group.suspects.end()) continue;
+    if (count++ == 0) example = fmt::format("{} {}: {}", group.members[m].host, group.members[m].id, slow.front().text);
+  }
+  if (count > 0)
+    group.notes.push_back(
+        fmt::format("{} of its GPUs that are like the others are slow by what their own link, memory "
+                    "and clocks allow, as npgpu check says of each trace: {}",
+                    count, example));
+}
+
 void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, const FleetRules& rules,
                  const std::set<std::string>& shared_names) {
   for (const Sightings& seen : sightings) group.members.push_back(member_of(seen));
@@ -100,6 +130,7 @@ void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, con
   const model::GroupOf all{group.members, sightings, tables, columns, machines, is_large || group.judged};
   group.hosts = model::slow_hosts_of(all);
   group.suspects = model::suspects_of(all, group.hosts, rules);
+  say_who_is_slow_alone(group, sightings);
   if (!reference) return;
   group.reference_date = rules.reference->date;
   if (reference->driver != group.driver || reference->link != group.link)
@@ -142,13 +173,18 @@ void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, c
   if (group.judged && !group.judged_by_reference) return;
   const std::size_t count = group.members.size();
   if (count >= rules.least_gpus) {
-    group.notes.insert(group.notes.begin(), fmt::format("no figure was measured on {} GPUs or more", rules.least_gpus));
+    group.notes.insert(group.notes.begin(),
+                       fmt::format("no figure was measured on {} GPUs or more: each is judged alone, by what its own "
+                                   "link, memory and clocks allow",
+                                   rules.least_gpus));
     return;
   }
   group.notes.insert(
       group.notes.begin(),
       fmt::format(
-          "{} GPU{}: fewer than {} are not held against each other; {}", count, count == 1 ? "" : "s", rules.least_gpus,
+          "{} GPU{}: fewer than {} are not held against each other{}; {}", count, count == 1 ? "" : "s",
+          rules.least_gpus,
+          group.judged ? "" : ", and each is judged alone, by what its own link, memory and clocks allow",
           group.judged_by_reference ? "they are judged by the reference of " + group.reference_date
           : !group.reference_date.empty()
               ? "the reference of " + group.reference_date + " has none of their figures"
@@ -212,7 +248,7 @@ void say_who_moved(Fleet& fleet, const std::vector<const FleetRun*>& runs) {
 std::size_t Fleet::gpus() const {
   std::set<std::string> all;
   for (const FleetGroup& group : groups)
-    for (const FleetMember& member : group.members) all.insert(identity_of(member.host, member.uuid, member.id));
+    for (const FleetMember& member : group.members) all.insert(identity_of(member.host, member));
   return all.size();
 }
 
@@ -231,6 +267,12 @@ std::size_t Fleet::splits() const {
   std::size_t count = 0;
   for (const FleetGroup& group : groups) count += group.splits.size();
   return count;
+}
+
+bool FleetGroup::is_undecided(const FleetItem& item) const {
+  return item.of == FleetMeasure::figure && std::ranges::any_of(splits, [&](const FleetSplit& split) {
+           return split.what == item.title && split.at == item.at && split.unit == item.unit;
+         });
 }
 
 bool FleetSuspect::confirmed() const { return std::ranges::any_of(findings, &FleetFinding::confirmed); }
@@ -286,8 +328,7 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
     fleet.without_gpu += run->gpus.empty();
     fleet.incomplete += !run->complete;
     for (const FleetGpu& gpu : run->gpus)
-      groups[{gpu.name, gpu.driver, gpu.link, gpu.simulated}][identity_of(run->host, gpu.uuid, gpu.id)].push_back(
-          {run, &gpu});
+      groups[{gpu.name, gpu.driver, gpu.link, gpu.simulated}][identity_of(run->host, gpu)].push_back({run, &gpu});
   }
   fleet.hosts = hosts.size();
   say_who_moved(fleet, counted_runs);
@@ -307,6 +348,7 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
   }
   std::ranges::stable_sort(fleet.groups, std::ranges::greater{},
                            [](const FleetGroup& group) { return group.members.size(); });
+  say_who_cannot_be_told_apart(fleet);
   return fleet;
 }
 

@@ -90,6 +90,8 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
   model::judge_runs(findings);
   model::judge_link(findings);
   model::judge_clocks(findings);
+  model::judge_copies(findings);
+  model::judge_kernels(findings);
   model::judge_counters(findings);
   model::explain(findings);
   const auto value = [&](std::string_view metric) {
@@ -113,9 +115,10 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
   set(FleetFact::power_w, value("power"));
   if (is_read && throttle->value > 0) gpu.throttle = throttle->text;
   for (const HealthFinding& finding : findings.all) {
-    if (finding.if_failed != CheckVerdict::broken) continue;
     const FleetDefect defect{finding.metric, finding.text,
                              finding.explanations.empty() ? std::string() : finding.explanations.front().remedy};
+    if (finding.if_failed == CheckVerdict::slow && finding.health == Health::fail) gpu.slow.push_back(defect);
+    if (finding.if_failed != CheckVerdict::broken) continue;
     if (finding.health == Health::fail) gpu.defects.push_back(defect);
     if (finding.health == Health::warn) gpu.signs.push_back(defect);
   }
@@ -144,6 +147,7 @@ FleetRun fleet_run(const Trace& trace) {
     gpu.id = of.id;
     gpu.name = of.name;
     gpu.uuid = of.uuid;
+    gpu.bus = of.text("pci_bus_id");
     gpu.simulated = of.simulated;
     gpu.driver = of.text("driver_version");
     gpu.link = link_of(of);

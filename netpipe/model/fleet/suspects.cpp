@@ -43,6 +43,8 @@ class Suspicions {
     if (group_.judged) {
       add_differing(member);
       add_apart(member);
+    } else {
+      add_slow_alone(member);
     }
     if (suspect.findings.empty()) return suspect;
     std::ranges::stable_sort(suspect.findings, [](const FleetFinding& a, const FleetFinding& b) {
@@ -68,6 +70,13 @@ class Suspicions {
     for (const Sighting& seen : group_.sightings[member])
       for (const FleetDefect& defect : seen.gpu->defects) all[defect.metric] = defect.text;
     for (const auto& [metric, text] : all) add(Suspicion::broken, metric, "", text).confirmed = true;
+  }
+
+  // Where nobody is there to be held against, what its own link, memory and clocks allow says something. One trace does
+  // not confirm it: a check measures again what is slow.
+  void add_slow_alone(std::size_t member) {
+    for (const FleetDefect& one : group_.sightings[member].back().gpu->slow)
+      add(Suspicion::slow, one.metric, "", one.text);
   }
 
   void add_missing(std::size_t member) {

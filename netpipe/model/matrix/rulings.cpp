@@ -10,10 +10,6 @@ namespace npgpu::model {
 
 namespace {
 
-// Of 18 NVLinks 4.0 copies of 512 MiB between two H200s and two H100s reach 86 to 88 % by copy engines, kernels 74 to
-// 84 %. Floors: 6 % and more below.
-constexpr double least_share_of_nvlinks = 0.80, least_share_of_nvlinks_by_kernel = 0.68;
-
 std::string model_of(const std::vector<NodeMatrix::Device>& devices, const std::string& id) {
   const auto found = std::ranges::find(devices, id, &NodeMatrix::Device::id);
   return found == devices.end() ? std::string() : found->name;

@@ -8,7 +8,7 @@ void fleet_csv(std::ostream& out, const Fleet& fleet) {
   csv::Row()
       .add("host", "device", "device_uuid", "device_name", "driver", "link", "simulated", "date", "traces", "measure",
            "kind", "title", "lane", "third", "at", "value", "unit", "group_median", "share", "z", "tolerance",
-           "disturbed", "suspect", "low", "host_share", "confirmed")
+           "disturbed", "suspect", "low", "host_share", "confirmed", "judged", "undecided")
       .end(out);
   for (const FleetGroup& group : fleet.groups) {
     std::vector<bool> is_suspect(group.members.size());
@@ -30,7 +30,7 @@ void fleet_csv(std::ostream& out, const Fleet& fleet) {
         csv::Row(front)
             .add(item.of, item.kind, item.title, item.lane, item.third, item.at, value.value, unit, item.median,
                  value.share, value.z, item.tolerance, value.disturbed, static_cast<bool>(is_suspect[m]), value.low,
-                 value.host, static_cast<bool>(is_confirmed[m]))
+                 value.host, static_cast<bool>(is_confirmed[m]), group.judged && item.judged, group.is_undecided(item))
             .end(out);
       }
     }

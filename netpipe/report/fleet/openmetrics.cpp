@@ -49,6 +49,13 @@ void fleet_openmetrics(std::ostream& out, const Fleet& fleet) {
           label(member.host), label(member.id), label(member.uuid), name(suspect.findings.front().suspicion),
           label(suspect.causes.front().cause), suspect.confirmed() ? "yes" : "no");
     }
+  family(out, "npgpu_fleet_undecided",
+         "GPUs of each of the two sorts that a figure has, of which it cannot be known which is as it should be.");
+  for (const FleetGroup& group : fleet.groups)
+    for (const FleetSplit& split : group.splits)
+      for (const auto& [sort, gpus] : {std::pair{"faster", split.faster}, {"slower", split.slower}})
+        out << fmt::format("npgpu_fleet_undecided{{{},figure=\"{}\",at=\"{}\",unit=\"{}\",sort=\"{}\"}} {}\n",
+                           of_group(group), label(split.what), label(split.at), npgpu::name(split.unit), sort, gpus);
   family(out, "npgpu_fleet_slow_host", "1 for each host that slows all of its GPUs' calls.");
   for (const FleetGroup& group : fleet.groups)
     for (const FleetHost& host : group.hosts)

@@ -69,9 +69,9 @@ void write_items(Document& doc, const FleetGroup& group, bool all) {
 
 void write_group(Document& doc, const FleetGroup& group, bool all) {
   doc.gap();
-  const std::string found = !group.judged            ? "not judged"
-                            : group.suspects.empty() ? "no suspect"
-                                                     : counted(group.suspects.size(), "suspect");
+  const std::string found = !group.suspects.empty() ? counted(group.suspects.size(), "suspect")
+                            : group.judged          ? "no suspect"
+                                                    : "not judged";
   doc.title(fmt::format("{}: {}, {}", group_text(group), counted(group.members.size(), "GPU"), found), group.simulated);
   for (const std::string& note : group.notes) doc.note(note);
   for (const FleetSplit& split : group.splits)

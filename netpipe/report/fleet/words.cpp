@@ -57,9 +57,9 @@ std::string split_text(const FleetSplit& split) {
 }
 
 std::string verdict_text(const Fleet& fleet) {
-  std::size_t judged = 0, drifts = 0;
+  std::size_t judged = 0, alone = 0, drifts = 0;
   for (const FleetGroup& group : fleet.groups) {
-    if (group.judged) judged += group.members.size();
+    (group.judged ? judged : alone) += group.members.size();
     for (const FleetDrift& drift : group.drifts) drifts += drift.slower();
   }
   const std::string gpus = counted(fleet.gpus(), "GPU");
@@ -70,6 +70,7 @@ std::string verdict_text(const Fleet& fleet) {
   std::string text = !bad.empty() ? fmt::format("{} of {}: {}", counted(fleet.suspects(), "suspect"), gpus, bad)
                      : judged     ? "no suspect among " + gpus
                                   : gpus + ", and no group is large enough to be judged";
+  if (judged && alone) text += fmt::format("; {} in groups that are too small to be compared", alone);
   if (const std::size_t hosts = fleet.slow_hosts())
     text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
   if (const std::size_t splits = fleet.splits())
