@@ -95,6 +95,29 @@ TEST_CASE("a word that is no device, and one that is not there") {
   CHECK_THROWS_WITH_AS(devices::find("host:1"), "--device host:1 is not there: this machine has host", Error);
 }
 
+namespace {
+
+// Two GPUs, as of a family that does not know more of nodes than which devices it has.
+struct TwoGpus : DeviceFamily {
+  std::string_view kind() const override { return "two"; }
+  bool has_gpus() const override { return true; }
+  std::vector<DeviceInfo> list() const override {
+    std::vector<DeviceInfo> all(2);
+    all[0].id = "two:0";
+    all[1].id = "two:1";
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a GPU that is not there has no node: nobody gets the others in its place") {
+  const TwoGpus family;
+  CHECK(family.node("two:1") == std::vector<std::string>{"two:0", "two:1"});
+  CHECK(family.node("two:7") == std::vector<std::string>{"two:7"});
+  CHECK_THROWS_WITH_AS(family.find("two:7"), "--device two:7 is not there: this machine has two:0, two:1", Error);
+}
+
 TEST_CASE("a fact by its name, and as a number") {
   const Facts facts{{"a", std::int64_t{3}}, {"b", 0.5}, {"c", std::string("text")}};
   REQUIRE(find_fact(facts, "c"));

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 
 try:
     import h5py
@@ -187,6 +188,15 @@ def refusals(folder):
         with open(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), "rb") as whole, open(half, "wb") as file:
             file.write(whole.read()[:cut])
         check(word in refusal(lambda: npgpu.load(half).samples("transfers")) and half in refusal(lambda: npgpu.load(half).facts), f"cut at {cut}")
+    # Nobody named these one by one: the others of the folder are read, and each of these is named.
+    shutil.copy(TRACES[0], os.path.join(folder, "good.h5"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        some = npgpu.load(os.path.join(folder, "[bghjo]*.h5"))
+    check([os.path.basename(name) for name in some.files] == ["good.h5", "job.h5"] and len(some.facts) > 0, f"{some.files}")
+    named = [str(one.message) for one in told if one.category is UserWarning]
+    check(len(named) == 4 and all(any(name in one for one in named) for name in (bad, other, "half0.h5", "half1.h5")), f"{named}")
+    check(bad in refusal(lambda: npgpu.load(os.path.join(folder, "b*.h5"))), "a pattern without a trace")
     wild = os.path.join(folder, "wild.h5")
     shutil.copy(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), wild)
     with h5py.File(wild, "r+") as file:

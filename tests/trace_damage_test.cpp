@@ -257,4 +257,34 @@ TEST_CASE("random damage ends in a trace or in a sentence, never in a crash") {
   CHECK(refusals > 0);
 }
 
+TEST_CASE("rows that are packed by a filter which is not here are refused by its name") {
+  constexpr H5Z_filter_t id = 300;  // of those that are free for tests
+  const H5Z_class2_t filter{
+      H5Z_CLASS_T_VERS,
+      id,
+      1,
+      1,
+      "made-filter",
+      nullptr,
+      nullptr,
+      [](unsigned, std::size_t, const unsigned*, std::size_t bytes, std::size_t*, void**) { return bytes; }};
+  REQUIRE(H5Zregister(&filter) >= 0);
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  doctor(folder / "t.h5", [&](hid_t file) {
+    const char* const samples = "/transfers/0000/samples";
+    const trace::Handle old(H5Dopen2(file, samples, H5P_DEFAULT)), type(H5Dget_type(old)),
+        how(H5Pcreate(H5P_DATASET_CREATE));
+    H5Ldelete(file, samples, H5P_DEFAULT);
+    const hsize_t none = 0, most = H5S_UNLIMITED, chunk = 64;
+    H5Pset_chunk(how, 1, &chunk);
+    H5Pset_filter(how, id, H5Z_FLAG_MANDATORY, 0, nullptr);
+    const trace::Handle space(H5Screate_simple(1, &none, &most));
+    const trace::Handle table(H5Dcreate2(file, samples, type, space, H5P_DEFAULT, how, H5P_DEFAULT));
+    REQUIRE(table >= 0);
+  });
+  REQUIRE(H5Zunregister(id) >= 0);
+  CHECK(refused(folder / "t.h5").has("/transfers/0000/samples is packed by filter 300 (made-filter), which this HDF5"));
+}
+
 }  // namespace trace_damage_test

@@ -115,7 +115,7 @@ class DeviceFamily {
   // The device called `id`, which is of this family. Throws Error(usage) naming those there are, or Error(nothing) with
   // why_none(). Simulated devices also take the path of a spec here.
   virtual DeviceInfo find(const std::string& id) const;
-  // The GPUs of the node that `id` is one of, or that it is the name of, in order: those that can copy to each other.
+  // The GPUs of the node that `id` is one of or names, in order: those that can copy to each other. Else `id` alone.
   virtual std::vector<std::string> node(const std::string& id) const;
   // Looks for others on the device. Null where nobody else can use it, or others cannot be seen.
   virtual std::unique_ptr<DeviceWatch> watch(const std::string& id) const;

@@ -13,6 +13,7 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/reference.hpp"
 #include "netpipe/cli/second_look.hpp"
@@ -197,17 +198,7 @@ int measure_and_judge(const Options& options) {
   }
   // Contexts that several processes make at once take three times as long each.
   if (is_one_of_several()) how.rounds_per_context = 3;
-  const std::vector<DeviceInfo> gpus = [&] {
-    if (!options.has("device")) return devices::gpus();
-    std::vector<DeviceInfo> all;
-    for (const std::string& id : split_names("device", options.text("device"))) {
-      const std::vector<std::string> node = devices::node(id);
-      if (node.empty() || std::ranges::find(node, id) != node.end()) all.push_back(devices::find(id));
-      else  // the name of a node
-        for (const std::string& one : node) all.push_back(devices::find(one));
-    }
-    return all;
-  }();
+  const std::vector<DeviceInfo> gpus = options.has("device") ? devices_named(options.text("device")) : devices::gpus();
   if (gpus.empty()) return end_skipped(options, "there is no GPU to check: " + devices::why_no_gpu(), true);
   if (std::ranges::find(gpus, "host", &DeviceInfo::id) != gpus.end())
     throw Error(ErrorKind::usage,
@@ -248,6 +239,7 @@ int run_check(const Options& options) {
   try {
     for (const char* option : {"junit", "openmetrics"})  // before anything is measured that it could not hold
       if (const auto path = options.maybe(option)) check_output(option, *path, true);
+    again_time(options);  // a trace and a plan have no use for it, and it is told nevertheless where it is no time
     if (!options.has("trace")) return measure_and_judge(options);
     CheckOf check;
     judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));

@@ -166,6 +166,7 @@ int run_collectives(const Options& options) {
   // other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   if (is_in_job()) return collectives_in_ranks(options);
+  parse_duration("rank-timeout", options.text("rank-timeout"));  // it means nothing here, and is no nonsense
   return measure(options, measure_options(options), plan_of_collectives, end_collectives);
 }
 

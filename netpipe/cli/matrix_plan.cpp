@@ -8,6 +8,7 @@
 #include <ranges>
 #include <set>
 
+#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "npgpu/error.hpp"
 
@@ -299,20 +300,9 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t gpus, bool
 }
 
 std::vector<DeviceInfo> node_gpus(const Options& options, const std::string& need) {
-  std::vector<std::string> ids;
-  if (const auto given = options.maybe("device")) {
-    for (const std::string& id : split_names("device", *given)) {
-      const auto node = devices::node(id);
-      // A name that is not one of its node's GPUs is the node's.
-      if (std::ranges::find(node, id) == node.end()) ids.insert(ids.end(), node.begin(), node.end());
-      else ids.push_back(id);
-    }
-  } else {
-    for (const DeviceInfo& gpu : devices::gpus()) ids.push_back(gpu.id);
-    if (ids.empty()) throw Error(ErrorKind::nothing, need + ": " + devices::why_no_gpu());
-  }
-  std::vector<DeviceInfo> all;
-  for (const std::string& id : ids) all.push_back(devices::find(id));
+  const auto given = options.maybe("device");
+  const std::vector<DeviceInfo> all = given ? devices_named(*given) : devices::gpus();
+  if (all.empty()) throw Error(ErrorKind::nothing, need + ": " + devices::why_no_gpu());
   for (const DeviceInfo& one : all)
     if (one.id == "host") throw Error(ErrorKind::usage, "--device host: " + need + ", and the host is none");
   return all;

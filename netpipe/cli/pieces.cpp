@@ -86,6 +86,7 @@ bool has_a_pitch(const PieceCase& c) {
 }
 
 Plan pieces_plan(const Options& options) {
+  refuse_targets_without_peers(options);
   const std::vector<PieceShape> shapes = shapes_of(options);
   Plan plan;
   for (const std::string& id : gpu_ids(options, "pieces")) {

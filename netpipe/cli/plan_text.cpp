@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/cli/transfer_sizes.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/layout.hpp"
@@ -78,6 +80,23 @@ std::vector<std::string> gpu_ids(const Options& options, const std::string& what
   if (!given && devices::gpus().empty())
     throw Error(ErrorKind::nothing, what + " need a GPU: " + devices::why_no_gpu());
   return split_names("device", given.value_or(devices::default_device()));
+}
+
+std::vector<DeviceInfo> devices_named(const std::string& list) {
+  std::vector<DeviceInfo> all;
+  for (const std::string& id : split_names("device", list)) {
+    const std::vector<std::string> node = devices::node(id);
+    if (std::ranges::find(node, id) != node.end()) all.push_back(devices::find(id));
+    else  // the name of a node
+      for (const std::string& one : node) all.push_back(devices::find(one));
+  }
+  return all;
+}
+
+void refuse_targets_without_peers(const Options& options) {
+  const auto directions = names_or(options, "direction", Direction::h2d);
+  if (options.has("to") && std::ranges::find(directions, Direction::peer) == directions.end())
+    throw Error(ErrorKind::usage, "--to: only copies between devices go to another one: --direction peer");
 }
 
 std::vector<std::string> targets_of(const Options& options, const std::string& source) {

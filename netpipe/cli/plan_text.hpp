@@ -16,6 +16,10 @@ void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
 
 // The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
 std::vector<std::string> gpu_ids(const Options&, const std::string& what);
+// The devices of a list: names of devices, and of nodes, which stand for all of their GPUs. Throws Error.
+std::vector<DeviceInfo> devices_named(const std::string& list);
+// Throws Error(usage) where --to is given and no copy is between two devices.
+void refuse_targets_without_peers(const Options&);
 // Where copies between two devices go: --to, else all others of the node. Throws Error(nothing) where there is none.
 std::vector<std::string> targets_of(const Options&, const std::string& source);
 // Throws Error(usage) naming the modules that there are, or why this one was left out of the build.

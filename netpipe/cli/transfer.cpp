@@ -38,14 +38,15 @@ Timing standard_timing(const TransferCase& c) {
   return only_enqueues(c) && c.direction != Direction::h2h ? Timing::gated : Timing::host;
 }
 
-void refuse_targets_without_peers(const Options& options) {
-  const auto directions = names_or(options, "direction", Direction::h2d);
-  if (options.has("to") && std::ranges::find(directions, Direction::peer) == directions.end())
-    throw Error(ErrorKind::usage, "--to: only copies between devices go to another one: --direction peer");
+void refuse_options_of_ranks(const Options& options) {
+  if (options.has("chunk"))
+    throw Error(ErrorKind::usage, "--chunk: only messages between ranks go in chunks: --module mpi or ucx");
+  parse_duration("rank-timeout", options.text("rank-timeout"));  // it means nothing here, and is no nonsense
 }
 
 Plan transfer_plan(const Options& options) {
   refuse_targets_without_peers(options);
+  refuse_options_of_ranks(options);
   const auto axes = axes_of(transfer_sizes(options));
   Plan plan;
   const auto add_case = [&](const Module& module, const DeviceInfo& device, TransferCase c) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "npgpu/channel.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/energy.hpp"
@@ -20,7 +22,8 @@ std::vector<std::string> DeviceFamily::node(const std::string& id) const {
   if (!has_gpus()) return {id};
   std::vector<std::string> all;
   for (const DeviceInfo& one : list()) all.push_back(one.id);
-  return all;
+  // One that is not there has no node: whoever asks for it is told so, and does not get the others in its place.
+  return std::ranges::find(all, id) == all.end() ? std::vector{id} : all;
 }
 
 std::unique_ptr<DeviceWatch> DeviceFamily::watch(const std::string&) const { return nullptr; }

@@ -1,5 +1,7 @@
 #include "netpipe/trace/tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -126,6 +128,19 @@ RawTable RawTable::open(hid_t group, const std::string& where, const std::string
   const Handle how = made(H5Dget_create_plist(dataset), "read the properties of " + called);
   if (H5Pget_external_count(how) != 0 || H5Pget_layout(how) == H5D_VIRTUAL)
     throw FormatError(called + " keeps its rows in another file");
+  for (int i = 0; i < H5Pget_nfilters(how); ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    std::array<char, 64> filter{};
+    const auto number = static_cast<unsigned>(i);
+    const H5Z_filter_t id =
+        H5Pget_filter2(how, number, &flags, &values, nullptr, filter.size() - 1, filter.data(), nullptr);
+    if (H5Zfilter_avail(id) <= 0)
+      throw FormatError(
+          fmt::format("{} is packed by filter {} ({}), which this HDF5 does not have: h5repack -f GZIP=4 "
+                      "where it is known makes a copy that all can read",
+                      called, static_cast<int>(id), filter.data()));
+  }
   // A damaged length must not become an allocation. gzip makes at most 1032 bytes of one.
   const std::uint64_t stretch = H5Pget_nfilters(how) == 0 ? 1 : 1032;
   if (rows > image_bytes * stretch / H5Tget_size(type))

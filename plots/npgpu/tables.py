@@ -7,6 +7,7 @@ import glob
 import io
 import json
 import os
+import warnings
 from collections.abc import Sequence
 
 import h5py  # noqa: F401  # whoever asks for tables is told here that it is missing
@@ -19,6 +20,28 @@ from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
 KINDS = ("transfers", "probes", "jobs", "calls", "partitions", "energies", "soaks", "pieces", "collectives")
+
+
+def flaw_of(path):
+    """Why a file is no trace that can be read; None of one that can."""
+    try:
+        for run in runs_of(path):
+            with open_run(run):
+                pass
+    except BadTrace as refused:
+        return refused
+    return None
+
+
+def readable(names, where):
+    """Those of a folder's or a pattern's files that are traces. A warning for each of the others: nobody named it."""
+    flaws = {name: flaw_of(name) for name in names}
+    taken = [name for name in names if flaws[name] is None]
+    if not taken:
+        raise BadTrace(f"{where}: none of its {len(names)} files can be read: {flaws[names[0]]}")
+    for flaw in filter(None, flaws.values()):
+        warnings.warn(f"left out: {flaw}", stacklevel=4)
+    return taken
 
 
 def files_of(traces):
@@ -34,7 +57,7 @@ def files_of(traces):
         names = sorted(glob.glob(one, recursive=True))
         if not names:
             raise BadTrace(f"{one}: there is no such trace")
-        found += names
+        found += readable(names, one)
     return list(dict.fromkeys(found))
 
 
@@ -216,7 +239,8 @@ class Tables:
 
 
 def load(traces: str | os.PathLike | Sequence[str | os.PathLike]) -> Tables:
-    """Tables of a trace, of a folder's or a pattern's traces, or of a list of these. BadTrace where there is none."""
+    """Tables of a trace, of a folder's or a pattern's traces, or of a list of these. BadTrace where there is none. A file
+    that is named has to be a trace; of a folder or a pattern, what cannot be read is left out, with a warning."""
     files = files_of(traces)
     if not files:
         raise BadTrace("load: no trace was named")
