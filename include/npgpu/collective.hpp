@@ -140,7 +140,7 @@ struct CollectiveSample {
   std::int32_t protocol = -1;   // of collective_protocols
   std::int32_t channels = -1;
   std::int32_t path = -1;  // of collective_paths: the slowest one that it goes over
-  // A launch of the kernel beside, meanwhile and alone; NaN where there is none.
+  // A launch of the overlapping kernel, meanwhile and alone; NaN where there is none.
   double kernel_us = not_measured;
   double kernel_alone_us = not_measured;
 

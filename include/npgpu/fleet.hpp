@@ -131,7 +131,7 @@ struct FleetGpu {
 struct FleetRun {
   std::string run_uuid, host, date;  // date: start_time_utc
   std::string plan{};      // what it was to measure, and the build that planned it; empty where it does not say
-  std::uint64_t hash = 0;  // of the file's content: tells copies of a trace
+  std::uint64_t hash = 0;  // of the file's content: finds copies of a trace
   bool complete = false;
   std::vector<FleetGpu> gpus;  // those that have series; copies between several at once are left out
 };

@@ -95,7 +95,7 @@ struct NumaMatrix {
   std::vector<MatrixFinding> wrong{};  // GPUs whose system_node is slower than another; among the node's findings, too
 };
 
-// What one figure became beside a second process.
+// What one figure became with a second process.
 struct ProcessCell {
   Beside beside = Beside::idle;
   Estimate time_us{};
@@ -134,12 +134,12 @@ struct NodeMatrix {
   std::vector<LanesTogether> together;
   std::vector<std::string> links;  // kinds of link between pairs, each once: "18 NVLinks 4.0", "PCIe within one switch"
   NumaMatrix numa;
-  std::vector<ProcessGpu> processes;  // those that were measured beside a second process
+  std::vector<ProcessGpu> processes;  // those that were measured with a second process
   std::vector<MatrixFinding> findings;
 };
 
 // Of the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways with a lane
-// for each, none of a NUMA node that was asked for, no lanes together, and nothing beside a second process: then it is
+// for each, none of a NUMA node that was asked for, no lanes together, and nothing with a second process: then it is
 // no matrix that was measured.
 NodeMatrix node_matrix(const Trace&);
 
@@ -147,7 +147,7 @@ NodeMatrix node_matrix(const Trace&);
 inline constexpr double outlier_share = 0.10;
 // From which share on a NUMA node is called slower than the fastest one.
 inline constexpr double numa_share = 0.02;
-// From which share on something is said to take longer beside a second process.
+// From which share on something is said to take longer with a second process.
 inline constexpr double process_share = 0.05;
 
 }  // namespace npgpu

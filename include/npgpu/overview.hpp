@@ -47,7 +47,7 @@ struct Figure {
 struct CopyCurve {
   TransferCase question{};
   std::string name{};     // "H2D pinned, async": unique among the device's
-  bool is_usual = false;  // one of those that tell most; the others are its variants
+  bool is_usual = false;  // one of the most informative ones; the others are variants
   Limit limit{};
   std::vector<TransferResult> points{};  // by size
   double half_bytes = not_measured;      // n_1/2, see CurveFit

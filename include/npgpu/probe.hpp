@@ -279,7 +279,7 @@ using ProbeStep = Step<Probes>;
 // out far more than the caches hold takes longer than to measure it.
 inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
-// What tells patterns apart: references into the shape.
+// What distinguishes patterns: references into the shape.
 template <class S> auto pattern_of(S&& s) {
   return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes, s.intensity, s.cluster,
                   s.pages, s.sm);

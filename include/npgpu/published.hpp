@@ -1,4 +1,4 @@
-// What papers measured of the same architecture, beside what a trace's probes say of a device: for each figure the
+// What papers measured of the same architecture, and what a trace's probes say of a device: for each figure the
 // ratio, and whether intervals, definitions or cards explain what is between the two. The figures ship with the program
 // (data/published), each with its source, its card, and whether it was checked.
 //
@@ -28,7 +28,7 @@ struct PublishedSource {
 
 struct PublishedFigure {
   PublishedSource source;
-  std::string parameter;   // that it stands beside
+  std::string parameter;   // that it is compared with
   std::string minus;       // its value less this one's; empty: alone
   double value = 0;        // as published
   std::string unit;        // "cycles", "B/cycle/SM"; of a whole card "B/cycle", "TB/s", "TFLOP/s", "TOP/s"

@@ -147,6 +147,9 @@ with folder() as where:
     check(near(flags["sim:node8:0", "sim:node8:1"]["value"]["value"], 1.0), "a flag one way: two links of 0.5 us")
     check(near(flags["sim:node8:0", "sim:node8:7"]["value"]["value"], 3.0), "a flag to the other socket: 3 us")
     check(len(flags) == 28 + 16, f"flags: each pair once, and each GPU with the host and itself: {len(flags)}")
+    narrow = run("report", path, "--all", env={"COLUMNS": "80"}).out
+    narrow = narrow[narrow.index("many copies at once"):].split("left out")[0].splitlines()[1:]
+    check(len(narrow) == len(set(narrow)), f"80 columns keep what distinguishes many copies at once: {narrow}")
     together = {(t["name"], t["executor"], t["access"]): t for t in node["together"]}
     # Each switch has one link up: 50 GB/s for four GPUs. A copy to or from the host begins 0.5 us after the one before.
     lane = 256 * 1024 / (256 * 1024 / 12.5e3 + 0.5) / 1e3

@@ -64,7 +64,9 @@ with folder() as where:
             with h5py.File(path(part)) as alone:
                 check(same(group, alone), f"{part}: every attribute and every row is kept")
         check(not same(merged["runs/0000"], merged["runs/0002"]), "one GPU measured twice is two runs")
+    narrow = run("report", path("all.h5"), env={"COLUMNS": "80"}).out
     listed = json.loads(run("report", path("all.h5"), "--json").out)
+    check(all(r["start_time_utc"] in narrow for r in listed["runs"]), f"80 columns keep when each run began: {narrow}")
     check([(r["hostname"] != "", r["slurm_job"], r["slurm_rank"], r["devices"][0]["name"]) for r in listed["runs"][:3]]
           == [(True, "11_3", "0", "H200"), (True, "11_3", "1", "GeForce GTX 280"), (True, None, None, "H200")], f"{listed}")
 

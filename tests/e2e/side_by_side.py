@@ -79,7 +79,7 @@ with folder() as where:
     check(more == 6, f"six visits more than one after the other: {more}")
     shown = run("report", two, "--all")
     said = " ".join(shown.out.split())
-    check("to alone: gpu0 h2d +0.0 %" in said and "gpu1 kernel +0.0 %" in said, f"the report says what that cost: {said[:600]}")
+    check("busy over time alone: gpu0 h2d +0.0 %" in said and "gpu1 kernel +0.0 %" in said, f"the report says what that cost: {said[:600]}")
     overview = run("report", "--overview", two)
     check("time with the other GPUs busy over time alone" in " ".join(overview.out.split()), "the overview too")
     check("2 GPUs at once" not in apart.err and "at once" not in run("report", one).out, "one by one says nothing of it")
