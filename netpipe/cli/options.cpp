@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
+#include <iostream>
 #include <numeric>
 #include <sstream>
 
@@ -12,6 +13,7 @@
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/measure_options.hpp"
 #include "netpipe/cli/option_words.hpp"
+#include "netpipe/cli/variables.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -30,15 +32,6 @@ constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "re
 // Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
 constexpr const char* side_words = "side words";
 constexpr const char* side_mark = "\n--";
-
-// NPGPU_DRY_RUN -> dry-run; empty if it is not one of ours.
-std::string option_of_variable(const std::string& variable) {
-  constexpr std::string_view prefix = "NPGPU_";
-  if (variable.rfind(prefix, 0) != 0) return {};
-  std::string option = variable.substr(prefix.size());
-  for (char& c : option) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return option;
-}
 
 // Insertions, deletions and replacements that make one word of the other (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -150,6 +143,7 @@ bool Options::read(const Arguments& arguments) {
     po::store(po::parse_environment(known, of_variable), values_);
     if (const auto path = maybe("config")) read_file(*path, known);
     po::notify(values_);
+    hint_at_variables(std::cerr);
   } catch (const po::unknown_option& e) {
     std::string typed = e.get_option_name();
     typed = typed.substr(0, typed.find('='));  // some versions of Boost name the value too
