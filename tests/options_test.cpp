@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "netpipe/cli/variables.hpp"
 #include "npgpu/error.hpp"
 
 namespace options_test {
@@ -71,6 +73,17 @@ TEST_CASE("the command line beats the environment, which beats the file, which b
   Demo from_line;
   from_line.options.read({config, "--end=1"});
   CHECK(from_line.options.text("end") == "1");
+}
+
+TEST_CASE("a variable that is nearly one of ours is named, and others are a site's own") {
+  const Variable slip("NPGPU_DEVISE", "cuda:1"), site("NPGPU_ROOT", "/opt/npgpu"), folder("NPGPU_DIR", "/opt"),
+      library("NPGPU_DEVICES", "/opt/devices"), option("NPGPU_DRY_RUN", "1");
+  std::ostringstream hints;
+  hint_at_variables(hints);
+  const std::string said = hints.str();
+  CHECK(said.find("npgpu: the variable NPGPU_DEVISE means nothing; did you mean NPGPU_DEVICE?\n") != std::string::npos);
+  for (const char* name : {"NPGPU_ROOT", "NPGPU_DIR ", "NPGPU_DEVICES ", "NPGPU_DRY_RUN"})
+    CHECK(said.find(name) == std::string::npos);
 }
 
 TEST_CASE("switches come from everywhere too") {

@@ -40,24 +40,10 @@ std::string worst_text(const CheckOf& check) {
                      failures > 1 ? fmt::format(" (and {} more)", failures - 1) : "");
 }
 
-}  // namespace
-
-int end_check(const Options& options, CheckOf& check, const Ending& ending) {
-  const bool nagios = options.text("exit-codes") == "nagios";
-  check.verdict = check.why_not_judged.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
-                                                                                           : CheckVerdict::not_judged;
-  constexpr int unknown_to_nagios = 3;
-  check.exit_code = nagios && !ending.is_stopped ? nagios_code(check.verdict, worst_of(check.findings))
-                    : nagios                     ? unknown_to_nagios
-                    : ending.is_stopped          ? exit_code::stopped
-                                                 : exit_code_of_verdict(check.verdict, ending.is_nothing);
-  if (const auto path = options.maybe("junit"))
-    write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
-  if (const auto path = options.maybe("openmetrics"))
-    write_file("openmetrics", *path, true, [&](std::ostream& out) { check_openmetrics(out, check); });
+void print_check(const Options& options, const CheckOf& check, const Ending& ending, bool nagios) {
   if (options.on("json")) {
     check_json(std::cout, check);
-    return check.exit_code;
+    return;
   }
   const bool quiet = options.on("quiet");
   std::string line;
@@ -75,6 +61,30 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   if (nagios) std::cout << nagios_line(check, check.exit_code, line) << '\n';  // first of all, as plugins do
   if (!quiet) check_text(std::cout, check, options.on("all"), terminal_style());
   if (!nagios) std::cout << one_line(line) << '\n';
+}
+
+void write_reports(const Options& options, const CheckOf& check) {
+  if (const auto path = options.maybe("junit"))
+    write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
+  if (const auto path = options.maybe("openmetrics"))
+    write_file("openmetrics", *path, true, [&](std::ostream& out) { check_openmetrics(out, check); });
+}
+
+}  // namespace
+
+int end_check(const Options& options, CheckOf& check, const Ending& ending) {
+  const bool nagios = options.text("exit-codes") == "nagios";
+  check.verdict = check.why_not_judged.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
+                                                                                           : CheckVerdict::not_judged;
+  constexpr int unknown_to_nagios = 3;
+  check.exit_code = nagios && !ending.is_stopped ? nagios_code(check.verdict, worst_of(check.findings))
+                    : nagios                     ? unknown_to_nagios
+                    : ending.is_stopped          ? exit_code::stopped
+                                                 : exit_code_of_verdict(check.verdict, ending.is_nothing);
+  // A disk that is full does not cost the verdict; of a plugin the first line and the code have to agree.
+  if (!nagios) print_check(options, check, ending, nagios);
+  write_reports(options, check);
+  if (nagios) print_check(options, check, ending, nagios);
   return check.exit_code;
 }
 

@@ -28,14 +28,15 @@ FleetBaseline baseline_before(std::vector<FleetBaseline> all, const std::vector<
 }
 
 void write(const Options& options, const Fleet& fleet) {
+  // First, so that a full disk does not cost it.
+  if (options.on("json")) fleet_json(std::cout, fleet);
+  else if (options.on("csv")) fleet_csv(std::cout, fleet);
+  else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
   if (const auto path = options.maybe("openmetrics"))
     write_file("openmetrics", *path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
   if (const auto path = options.maybe("html"))
     write_file("html", *path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); });
   if (const auto path = options.maybe("keep")) keep_baseline("keep", *path, baseline_of(fleet));
-  if (options.on("json")) fleet_json(std::cout, fleet);
-  else if (options.on("csv")) fleet_csv(std::cout, fleet);
-  else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
 }
 
 int exit_code_of(const Fleet& fleet) {
@@ -54,12 +55,16 @@ int run_fleet(const Options& options) {
   std::vector<FleetBaseline> baselines;
   if (const auto path = options.maybe("reference")) baselines = read_baselines("reference", *path);
 
+  // Before thousands of traces are read.
+  if (const auto path = options.maybe("openmetrics")) check_output("openmetrics", *path, true);
+  if (const auto path = options.maybe("html")) check_output("html", *path, options.on("force"));
   const FoundTraces found = find_traces(options.places("DIR|FILES..."));
   const FleetRuns read = read_fleet(found);
-  if (read.runs.empty()) {
+  const auto refuse = [&](const char* why) {
     for (const FleetFile& file : read.unreadable) std::cerr << one_line(file.path + ": " + file.why) << '\n';
-    throw Error(ErrorKind::usage, "none of these can be read as a trace");
-  }
+    throw Error(ErrorKind::usage, why);
+  };
+  if (read.runs.empty()) refuse("none of these can be read as a trace");
   FleetBaseline reference;
   if (!baselines.empty()) {
     reference = baseline_before(std::move(baselines), read.runs);
@@ -68,7 +73,7 @@ int run_fleet(const Options& options) {
   Fleet fleet = judge_fleet(read.runs, rules);
   fleet.files = found.traces.size();
   fleet.unreadable = read.unreadable;
-  if (fleet.groups.empty()) throw Error(ErrorKind::usage, "none of these traces has a series of a GPU");
+  if (fleet.groups.empty()) refuse("none of these traces has a series of a GPU");
   write(options, fleet);
   return exit_code_of(fleet);
 }

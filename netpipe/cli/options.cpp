@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <iostream>
 #include <numeric>
 #include <sstream>
 
@@ -12,6 +14,7 @@
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/measure_options.hpp"
 #include "netpipe/cli/option_words.hpp"
+#include "netpipe/cli/variables.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -27,18 +30,12 @@ constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "re
                                                 "json",        "dry-run",    "config",    "help",   "junit",
                                                 "openmetrics", "exit-codes", "reference", "expect", "all"};
 
+// Their files are written.
+constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", "junit", "openmetrics", "keep"};
+
 // Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
 constexpr const char* side_words = "side words";
 constexpr const char* side_mark = "\n--";
-
-// NPGPU_DRY_RUN -> dry-run; empty if it is not one of ours.
-std::string option_of_variable(const std::string& variable) {
-  constexpr std::string_view prefix = "NPGPU_";
-  if (variable.rfind(prefix, 0) != 0) return {};
-  std::string option = variable.substr(prefix.size());
-  for (char& c : option) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return option;
-}
 
 // Insertions, deletions and replacements that make one word of the other (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -54,6 +51,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+// Whether both would be the same plain file.
+bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code error;
+  if (a.empty() || a == "-" || b.empty()) return false;
+  if (!std::filesystem::exists(a, error))
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(a, error), error) ==
+           std::filesystem::weakly_canonical(std::filesystem::absolute(b, error), error);
+  return std::filesystem::is_regular_file(a, error) && std::filesystem::equivalent(a, b, error);
 }
 
 std::string suggestion(std::string_view typed, const std::vector<std::string>& words, std::string_view dashes) {
@@ -150,10 +157,15 @@ bool Options::read(const Arguments& arguments) {
     po::store(po::parse_environment(known, of_variable), values_);
     if (const auto path = maybe("config")) read_file(*path, known);
     po::notify(values_);
+    refuse_one_file_for_two();
+    hint_at_variables(std::cerr);
   } catch (const po::unknown_option& e) {
     std::string typed = e.get_option_name();
     typed = typed.substr(0, typed.find('='));  // some versions of Boost name the value too
     typed.erase(0, typed.find_first_not_of('-'));
+    std::error_code ignored;
+    if (std::filesystem::exists('-' + typed, ignored))
+      refuse(fmt::format("unknown option '-{0}'; the file of that name is ./-{0}", typed));
     refuse(fmt::format("unknown option '--{}'{}", typed, suggestion(typed, names_, "--")));
   } catch (const po::too_many_positional_options_error&) {
     refuse(command_.places.empty() ? "'" + command_.name + "' takes options only, no bare words"
@@ -192,6 +204,22 @@ void Options::read_file(const std::string& path, const po::options_description& 
     po::store(parsed, values_);
   } catch (const po::error& e) {
     throw Error(ErrorKind::usage, path + ": " + e.what());
+  }
+}
+
+void Options::refuse_one_file_for_two() const {
+  for (const std::string_view output : of_outputs) {
+    const std::string name(output);
+    const auto path = is_option(name) ? maybe(name) : std::nullopt;
+    if (!path) continue;
+    for (const Option& other : options_) {
+      // What a fleet's medians are added to is what the fleet may be judged by.
+      const Meaning& meaning = glossary().at(other.name);
+      const bool is_kept = name == "keep" && other.name == "reference";
+      if (other.name == name || meaning.value != "FILE" || meaning.repeats || is_kept) continue;
+      if (const auto same = maybe(other.name); same && is_one_file(*path, *same))
+        refuse(fmt::format("--{} and --{} name one file, '{}'", name, other.name, *path));
+    }
   }
 }
 

@@ -71,6 +71,7 @@ class Options {
  private:
   void complete(Arguments&) const;
   bool is_option(const std::string& name) const;
+  void refuse_one_file_for_two() const;
   void read_file(const std::string& path, const boost::program_options::options_description& known);
   [[noreturn]] void refuse(const std::string& what) const;
 

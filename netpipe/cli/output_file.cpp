@@ -18,6 +18,7 @@
 #include "netpipe/files/input.hpp"
 #include "netpipe/files/output.hpp"
 #include "netpipe/process/descriptor.hpp"
+#include "netpipe/trace/files.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -73,6 +74,10 @@ std::optional<fs::path> place_to_replace(const std::string& path, bool force) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: is {}, and no place for a file", path, files::kind_text(is.st_mode)));
   const fs::path place = files::place_of(path);
+  // A name that was meant for the input, or completed to it, must not cost what was measured.
+  if (trace::is_hdf5(place))
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is a trace, and no report takes its place: name another file", path));
   if (exists && !force) throw Error(ErrorKind::usage, fmt::format("'{}' exists; --force replaces it", path));
   files::refuse_protected(place);
   const std::string folder = files::folder_of(place).string();
@@ -80,6 +85,9 @@ std::optional<fs::path> place_to_replace(const std::string& path, bool force) {
     throw Error(ErrorKind::usage, fmt::format("{}: the folder {} does not exist", path, folder));
   if (::stat(folder.c_str(), &is) != 0 || !S_ISDIR(is.st_mode))
     throw Error(ErrorKind::usage, fmt::format("{}: {} is not a folder that can be written to", path, folder));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: no file can be created in {}: {}", path, folder, process::system_text(errno)));
   return place;
 }
 

@@ -50,6 +50,13 @@ bool is_hdf5(int fd, std::uintmax_t size) {
 
 }  // namespace
 
+bool is_hdf5(const fs::path& path) {
+  const Descriptor fd(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+  struct stat status {};
+  return fd.open() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         is_hdf5(fd.get(), static_cast<std::uintmax_t>(status.st_size));
+}
+
 std::vector<std::byte> read_file(const fs::path& path) {
   const auto refuse = [&](const std::string& why) { trace::refuse(path, why); };
   // Non-blocking: a named pipe must not make us wait for a writer.

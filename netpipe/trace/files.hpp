@@ -30,6 +30,9 @@ inline constexpr std::uintmax_t max_trace_bytes = std::uintmax_t{4} << 30;
 // files::place_of(), and Error(usage) if something other than a plain file is there.
 std::filesystem::path place_of_trace(const std::filesystem::path&);
 
+// Whether it is a file that HDF5 wrote, as a trace is.
+bool is_hdf5(const std::filesystem::path&);
+
 // The whole file. Error(usage) if it is missing, no plain file, empty, too large or unreadable.
 std::vector<std::byte> read_file(const std::filesystem::path&);
 

@@ -28,9 +28,19 @@ TABLE = [
     (["transfer", "--device", "sim:./nosuch.json"], 2, ["nosuch.json"]),
     (["transfer", "--device", ","], 2, ["--device"]),
     (["transfer", "--device", "cuda:0"], 77, ["cuda"]),
+    (["matrix", "--device", "cuda:0"], 77, ["--device cuda:0"]),
+    (["matrix", "--device", "sim:h200,cuda:0"], 77, ["--device cuda:0"]),
+    (["collectives", "--device", "cuda:0,cuda:1"], 77, ["--device cuda:0"]),
     (["characterize", "--device", "cuda:0"], 77, ["cuda"]),
     (["info", "--device", "cuda:0"], 77, ["cuda"]),
     (["transfer", "--device", "host", "--module", "simulated"], 2, ["host"]),
+    # where an option has no use, its value is looked at nevertheless
+    (["transfer", "--device", "sim:plain", "--chunk", "4KiB"], 2, ["--chunk", "between ranks"]),
+    (["transfer", "--device", "sim:plain", "--rank-timeout", "soon"], 2, ["--rank-timeout", "soon"]),
+    (["collectives", "--device", "sim:node8", "--rank-timeout", "soon"], 2, ["--rank-timeout", "soon"]),
+    (["pieces", "--device", "sim:h200", "--to", "sim:plain"], 2, ["--to", "--direction peer"]),
+    (["check", "--device", "sim:h200", "--again", "soon", "--dry-run"], 2, ["--again", "soon"]),
+    (["check", "--trace", "exists.h5", "--again", "soon"], 2, ["--again", "soon"]),
     # a simulated job
     (["simulate"], 2, ["nothing to simulate", "--bytes-in"]),
     (["simulate", "--bytes-in", "1MiB"], 2, ["--h2d-gb-s", "--device", "--trace"]),
@@ -111,6 +121,15 @@ TABLE = [
     (FAST + ["--output", "/dev/stdout"], 2, ["/dev/stdout", "a trace is a file"]),
     (FAST + ["--output", "/proc/x.h5"], 2, ["no file can be created in /proc"]),
     (["merge", "-", "exists.h5"], 2, ["'-'", "a trace is a file"]),
+    # what would take the place of a trace, or of another output
+    (["export", "exists.h5", "--output", "exists.h5", "--force"], 2, ["--output", "'exists.h5' is a trace"]),
+    (["report", "exists.h5", "--html", "other.h5", "--force"], 2, ["--html", "'other.h5' is a trace"]),
+    (["check", "--trace", "exists.h5", "--junit", "./exists.h5"], 2, ["--junit and --trace name one file"]),
+    (["fleet", ".", "--openmetrics", "exists.h5"], 2, ["--openmetrics", "'exists.h5' is a trace"]),
+    (["check", "--device", "sim:h200", "--junit", "new", "--openmetrics", "./new"], 2, ["--junit and --openmetrics name one file"]),
+    (["check", "--device", "sim:h200", "--output", "new", "--junit", "new"], 2, ["--output and --junit name one file"]),
+    (["transfer", "--config", "bad.ini", "--output", "bad.ini", "--force"], 2, ["bad.ini"]),
+    (["report", "-dash.h5"], 2, ["unknown option '-dash.h5'", "./-dash.h5"]),
     (FAST + ["--force", "--resume", "--output", "x.h5"], 2, ["--force", "--resume"]),
     (FAST + ["--resume"], 2, ["--resume", "--output"]),
     (FAST + ["--resume", "--output", "text.h5"], 2, ["text.h5"]),
@@ -232,6 +251,7 @@ def prepare(where):
         open(path(name), "wb").write(whole)
         with h5py.File(path(name), "a") as f:
             f.attrs["schema_version"] = version
+    open(path("-dash.h5"), "wb").write(whole)
     open(path("section.ini"), "w").write("[transfr]\nend = 8\n")
     open(path("bad.ini"), "w").write("frobnicate = 1\n")
     spec = open(os.path.join(SOURCE, "data/devices/plain.json")).read()
@@ -277,6 +297,10 @@ with folder() as where:
     printed = run("export", "exists.h5", cwd=where).out
     check(run("export", "exists.h5", "--output", "-", cwd=where).out == printed != "", "--output - is standard output")
     check(not os.path.exists(os.path.join(where, "-")), "a file of the name -")
+
+    # What cannot be read is named also where the others have no GPU.
+    result = run("fleet", "empty.h5", os.path.join(SOURCE, "data/traces/host.h5"), cwd=where)
+    check(result.code == 2 and result.err == "empty.h5: is empty\nnpgpu: none of these traces has a series of a GPU\n", result.err)
 
     # A device's path that is not UTF-8 does not stop a JSON document.
     spec = os.path.join(where, os.fsdecode(b"bad\xff.json"))

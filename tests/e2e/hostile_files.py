@@ -140,6 +140,8 @@ def outputs(at):
             check(done.returncode == FAILED and f"--{option}" in done.stderr and path in done.stderr and
                   "File too large" in done.stderr, f"{command}: {done.returncode} {done.stderr}")
             check(os.listdir(at) == ([os.path.basename(path)] if existing else []), f"{command}: {os.listdir(at)}")
+            if command[0] in ("check", "fleet"):
+                check(done.stdout == first.out, f"{command}: what was found is lost with the file: {done.stdout[:200]}")
         # Through a link: the link stays, and what it names is written. Through a planted temporary name: nothing.
         os.symlink("real", path)
         os.symlink("precious", os.path.join(at, f".real.npgpu-tmp-{os.getpid()}"))
