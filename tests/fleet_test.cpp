@@ -370,14 +370,14 @@ TEST_CASE("of a mixed fleet each card is held against its like, or against its o
   for (const int i : {5, 6}) runs[i].gpus[0].name = "NVIDIA L4";
   const auto verdict = [&] { return verdict_text(judge_fleet(runs)); };
   CHECK(suspected(judge_fleet(runs)).empty());
-  CHECK(verdict() == "no suspect among 7 GPUs; 2 in groups that are too small to be compared");
+  CHECK(verdict() == "no suspect among 7 GPUs; 2 not compared");
   runs[6].gpus[0].slow = {{"h2d_rate", "H2D 12 GB/s, at least 24 GB/s", "reseat it"}, {"pcie_link", "x8", "reseat it"}};
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-6"});
   CHECK(fleet.confirmed() == 0);
   REQUIRE(fleet.groups[1].suspects[0].causes.size() == 1);  // each remedy once
   CHECK(fleet.groups[1].suspects[0].causes[0].text == "H2D 12 GB/s, at least 24 GB/s: reseat it");
-  CHECK(verdict() == "1 suspect of 7 GPUs: 1 to be looked at; 2 in groups that are too small to be compared");
+  CHECK(verdict() == "1 suspect of 7 GPUs: 1 to be looked at; 2 not compared");
   // Among others that are the same nobody stands out: a note says what the limits say.
   for (int i = 0; i < 5; ++i) runs[i].gpus[0].slow = {{"h2d_rate", "H2D 12 GB/s, at least 51 GB/s", "reseat it"}};
   const Fleet all = judge_fleet(runs);

@@ -2,9 +2,9 @@
 """What npgpu check finds on simulated H200s whose times scatter from visit to visit as a real one's did, and how often it
 says of a healthy one that it is not ok.
 
-    found_by_check.py PROGRAM [--of-each 20] [--healthy 200] [--level 2] [--seed 1]
+    found_by_check.py PROGRAM [--of-each 20] [--healthy 200] [--level 2] [--seed 1] [--links 0.06 [0.05 ...]]
 
-Planted: links 6 %, memory 5 % and clock 4 % below, launches that take 30 % longer, one of 132 multiprocessors that takes no
+Planted: links 6 % (or the shares that --links names, and then nothing else), memory 5 % and clock 4 % below, launches that take 30 % longer, one of 132 multiprocessors that takes no
 block, and in a node of eight one pair of GPUs that do not see each other's memory, or whose copies deliver zeros (npgpu matrix)."""
 import argparse
 import collections
@@ -19,9 +19,15 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 DEVICES = os.path.join(SOURCE, "data/devices")
 
 
-def links(spec):
-    for way in ("h2d", "d2h"):
-        spec["links"][way]["pinned"]["rate_gb_s"] *= 0.94
+def links_by(share):
+    def plant(spec):
+        for way in ("h2d", "d2h"):
+            spec["links"][way]["pinned"]["rate_gb_s"] *= 1 - share
+    plant.__name__ = f"links-{share:g}"  # a file's name
+    return plant
+
+
+links = links_by(0.06)
 
 
 def memory(spec):
@@ -53,6 +59,7 @@ def main():
     parser.add_argument("--healthy", type=int, default=200)
     parser.add_argument("--level", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--links", type=float, nargs="+", default=[])
     options = parser.parse_args()
     with open(os.path.join(DEVICES, "h200.json"), encoding="utf-8") as file:
         spec = json.load(file)
@@ -79,6 +86,10 @@ def main():
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
                 return list(pool.map(lambda i: asked(plant, 10000 * options.seed + i), range(number)))
 
+        for share in options.links:
+            print(f"links {100 * share:g} %: {dict(collections.Counter(verdict for verdict, _ in count(links_by(share), options.of_each)))}", flush=True)
+        if options.links:
+            return
         for plant in (links, memory, clock, launches, multiprocessor):
             told = count(plant, options.of_each)
             print(f"{plant.__name__}: {dict(collections.Counter(verdict for verdict, _ in told))}, "

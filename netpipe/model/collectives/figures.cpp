@@ -192,24 +192,6 @@ bool are_on_several(const std::string& hosts) {
   return same != hosts;
 }
 
-// By what a link that is slow would be noticed; empty where no ring of copies was measured.
-std::string links_judged_by(const std::vector<MatrixCell>& ring, const model::Links& links) {
-  if (ring.empty()) return {};
-  std::set<std::string> nvlinks;
-  bool are_all_known = true;
-  for (const MatrixCell& cell : ring) {
-    const Limit one = links.nvlink_limit(cell.source, cell.target);
-    if (one.per_s > 0) nvlinks.insert(one.source);
-    else are_all_known = false;
-  }
-  std::string text = ring.size() > 2 ? "compared with other copies in the ring over the same kind of link" : "";
-  for (const std::string& one : nvlinks) text += (text.empty() ? "compared with what " : ", and with what ") + one + " carry";
-  if (are_all_known) return text;
-  if (!nvlinks.empty()) return text + "; what other links should carry is not known";
-  return (text.empty() ? "compared with nothing" : text) +
-         "; what they should carry is not known, so that it is not noticed if all are equally slow";
-}
-
 void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const std::string& hosts) {
   const auto set = [&](double rate, const char* source) {
     if (!(rate > 0) || f.limit >= rate) return;
@@ -241,32 +223,6 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const 
                                          : "no copies between these GPUs at once are in the trace";
 }
 
-// What a copy of the ring is compared with: what those that are joined alike reach, as in a matrix, three and more, so
-// that one can stand out; or what NVLinks of that number and generation carry, where that demands more.
-struct RingLimit {
-  double reached = not_measured, share = not_measured;
-  std::string by{};
-  double per_s() const { return reached * share; }
-};
-
-RingLimit ring_limit(const MatrixCell& cell, const std::vector<double>& alike, const model::Links& links) {
-  constexpr std::size_t fewest = 3;
-  RingLimit limit;
-  if (alike.size() >= fewest) {
-    const double least = model::upper_quartile(alike);
-    for (const double rate : alike)  // one that is there
-      if (rate >= least) limit.reached = std::fmin(limit.reached, rate);
-    limit.share = 1 - outlier_share;
-    limit.by = "the rate of other copies in the ring over the same kind of link";
-  }
-  const Limit nvlinks = links.nvlink_limit(cell.source, cell.target);
-  constexpr double share = model::least_share_of_nvlinks_by_kernel;
-  if (nvlinks.per_s > 0 && cell.value.value <= model::most_share_of_a_true_limit * nvlinks.per_s &&
-      !(limit.per_s() >= share * nvlinks.per_s))
-    limit = {nvlinks.per_s, share, "what " + nvlinks.source + " carry"};
-  return limit;
-}
-
 // Of slow ones that follow each other a single one is of its two GPUs, and two are of the GPU between them.
 // More of them, a ring leaves open: the links of 1 and 3, of 1, 2 and 3, or of each pair may be slow.
 std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const model::Links& links) {
@@ -281,7 +237,7 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const m
   std::map<std::string, Slow> from;  // by the GPU that writes
   std::set<std::string> to;
   for (const MatrixCell& cell : ring) {
-    const RingLimit limit = ring_limit(cell, alike[links.kind(cell.source, cell.target)], links);
+    const model::RingLimit limit = model::ring_limit(cell, alike[links.kind(cell.source, cell.target)], links);
     if (model::rule(cell.value, model::Allowed::at_least, limit.per_s(), cell.by_visit) != model::Ruling::slow)
       continue;
     from.emplace(cell.source, Slow{&cell, cell.value.value / limit.reached, limit.by});
@@ -308,7 +264,7 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const m
                                  : fmt::format("{} copies in a row, from {} to {},", copies, row[0], row.back());
     link.text = fmt::format("{} run at {:.4g} GB/s, {:.0f} % of {}{}", what, slowest.cell->value.value * 1e-9,
                             100 * slowest.share, slowest.by,
-                            copies > 2 && !are_all ? "; which of these GPUs it is, npgpu matrix tells" : "");
+                            copies > 2 && !are_all ? "; npgpu matrix shows which of these GPUs it is" : "");
     link.devices = copies == 2 && !are_all ? std::vector{row[1]} : row;
   };
   while (!from.empty()) {
@@ -446,7 +402,7 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
     const Lanes lanes =
         std::set(named.begin(), named.end()).size() == named.size() ? lanes_at_once(node, named) : Lanes{};
     if (study->slow_links.empty()) study->slow_links = slow_links_of(lanes.ring, links);
-    if (study->links_judged_by.empty()) study->links_judged_by = links_judged_by(lanes.ring, links);
+    if (study->links_judged_by.empty()) study->links_judged_by = model::links_judged_by(lanes.ring, links);
     set_limit(f, lanes, gpus.size(), series.hosts);
     set_curve(f);
     if (!f.points.empty()) f.cause = cause_of(f, named, links);

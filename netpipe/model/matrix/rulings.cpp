@@ -1,6 +1,7 @@
 #include "netpipe/model/matrix/rulings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -106,6 +107,42 @@ std::vector<CellRuling> rule_on(const NodeMatrix& node, const Links& links,
     }
   }
   return all;
+}
+
+RingLimit ring_limit(const MatrixCell& cell, const std::vector<double>& alike, const Links& links) {
+  constexpr std::size_t fewest = 3;
+  RingLimit limit;
+  if (alike.size() >= fewest) {
+    const double least = upper_quartile(alike);
+    for (const double rate : alike)  // one that is there
+      if (rate >= least) limit.reached = std::fmin(limit.reached, rate);
+    limit.share = 1 - outlier_share;
+    limit.by = "the rate of other copies in the ring over the same kind of link";
+  }
+  const Limit nvlinks = links.nvlink_limit(cell.source, cell.target);
+  constexpr double share = least_share_of_nvlinks_by_kernel;
+  if (nvlinks.per_s > 0 && cell.value.value <= most_share_of_a_true_limit * nvlinks.per_s &&
+      !(limit.per_s() >= share * nvlinks.per_s))
+    limit = {nvlinks.per_s, share, "what " + nvlinks.source + " carry"};
+  return limit;
+}
+
+std::string links_judged_by(const std::vector<MatrixCell>& ring, const Links& links) {
+  if (ring.empty()) return {};
+  std::set<std::string> nvlinks;
+  bool are_all_known = true;
+  for (const MatrixCell& cell : ring) {
+    const Limit one = links.nvlink_limit(cell.source, cell.target);
+    if (one.per_s > 0) nvlinks.insert(one.source);
+    else are_all_known = false;
+  }
+  std::string text = ring.size() > 2 ? "compared with other copies in the ring over the same kind of link" : "";
+  for (const std::string& one : nvlinks)
+    text += (text.empty() ? "compared with what " : ", and with what ") + one + " carry";
+  if (are_all_known) return text;
+  if (!nvlinks.empty()) return text + "; what other links should carry is not known";
+  return (text.empty() ? "compared with nothing" : text) +
+         "; what they should carry is not known, so that it is not noticed if all are equally slow";
 }
 
 }  // namespace npgpu::model

@@ -33,4 +33,16 @@ double upper_quartile(std::vector<double>);
 // They live as long as the matrices and the verdicts.
 std::vector<CellRuling> rule_on(const NodeMatrix&, const Links&, std::vector<std::vector<CellVerdict>>&);
 
+// What a copy of the ring is held against: what those that are joined alike reach, as in a matrix, three and more, so
+// that one can stand out; or what NVLinks of that number and generation carry, where that demands more.
+struct RingLimit {
+  double reached = not_measured, share = not_measured;
+  std::string by{};
+  double per_s() const { return reached * share; }
+};
+// `alike`: the rates of all copies of the ring that are joined as this one is.
+RingLimit ring_limit(const MatrixCell&, const std::vector<double>& alike, const Links&);
+// By what a link that is slow would be noticed; empty where no ring of copies was measured.
+std::string links_judged_by(const std::vector<MatrixCell>& ring, const Links&);
+
 }  // namespace npgpu::model

@@ -70,7 +70,7 @@ std::string verdict_text(const Fleet& fleet) {
   std::string text = !bad.empty() ? fmt::format("{} of {}: {}", counted(fleet.suspects(), "suspect"), gpus, bad)
                      : judged     ? "no suspect among " + gpus
                                   : gpus + ", and no group is large enough to be judged";
-  if (judged && alone) text += fmt::format("; {} in groups that are too small to be compared", alone);
+  if (judged && alone) text += fmt::format("; {} not compared", alone);
   if (const std::size_t hosts = fleet.slow_hosts())
     text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
   if (const std::size_t splits = fleet.splits())
