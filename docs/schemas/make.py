@@ -4,7 +4,7 @@
     make.py NPGPU [FOLDER]
 
 A key is required where every object at its place has it, and may be null where one is. Whatever else an object holds is
-refused: so the test that holds other traces' documents against these schemas (tests/e2e/schemas.py) finds a key that they
+refused: so the test that compares other traces' documents with these schemas (tests/e2e/schemas.py) finds a key that they
 lack. MEANING says what keys mean, WORDS which words a text may be, and ANY where an object's keys are names of their own. A
 list that no sample fills may hold anything.
 """
@@ -69,7 +69,7 @@ WORDS = {("check", "verdict"): ["ok", "slow", "broken", "failed to run", "undeci
 MEANING = {
     "document": "which document this is", "version": "of its form: a reader should refuse a higher one",
     "value": "in `unit`", "low": "lower end of the 95 % interval", "high": "upper end of the 95 % interval",
-    "unit": "SI: B/s, FLOP/s, us, MHz, ...", "limit": "what the value is held against, in `unit`; null where there is none",
+    "unit": "SI: B/s, FLOP/s, us, MHz, ...", "limit": "what the value is compared with, in `unit`; null where there is none",
     "verdict": "what it comes to", "health": "what a finding comes to", "exit_code": "of the program",
     "reason": "what is wrong, in few words, the device and the fault first; null where nothing is", "hostname": "of the measured node",
     "start_time_utc": "when it began, ISO 8601", "metric": "which question the figure answers, the same in every version",

@@ -41,7 +41,7 @@ def bounds(estimate):
 
 
 def shown_roofs(device):
-    """Arithmetic that a point or a kernel is held against; all where there are neither."""
+    """Arithmetic that a point or a kernel is compared with; all where there are neither."""
     named = {p["arithmetic"] for p in device["points"]} | {u["roof"] for k in device["kernels"] for u in k["uses"]}
     return [r for r in device["roofs"] if r["kind"] == "arithmetic" and r["name"] in named]
 
@@ -51,7 +51,7 @@ def level_of(point):
 
 
 def shown_memories(device):
-    """Of the points' bytes; the memory always, which kernels of the user's own are held against."""
+    """Of the points' bytes; the memory always, which kernels of the user's own are compared with."""
     named = {"memory"} | {level_of(p) for p in device["points"]}
     return [r for r in device["roofs"] if r["kind"] == "memory" and r["name"] in named]
 

@@ -1,4 +1,4 @@
-"""How good predictions of jobs in streams are: npgpu's own, and those of the models of the literature, held against
+"""How good predictions of jobs in streams are: npgpu's own, and those of the models of the literature, compared with
 measured jobs. `python -m npgpu.study` prints it; with `--partitions`, how good choices for the partition method are.
 
 Measured times, and npgpu's own predictions of them, come from the program (`npgpu predict COSTS --measured TRACE`,

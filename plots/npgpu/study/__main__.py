@@ -1,5 +1,5 @@
-"""python -m npgpu.study COSTS [--measured TRACE]: predictions held against measured jobs; or, with --partitions, choices held
-against measured runs of the partition method."""
+"""python -m npgpu.study COSTS [--measured TRACE]: predictions compared with measured jobs; or, with --partitions, choices
+compared with measured runs of the partition method."""
 import argparse
 import json
 import sys
