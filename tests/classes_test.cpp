@@ -96,7 +96,7 @@ TEST_CASE("where nothing differs there is one class, also where the sizes scatte
             1024, 1088, 32, [](auto d) { return d > 32 ? 1 : 0.97; }, 0.04))) == "32..64 ");
 }
 
-TEST_CASE("a size is held against neighbours within 64 only") {
+TEST_CASE("a size is compared with neighbours within 64 only") {
   const RateClasses some = rate_classes(made(1000, 1020, 4, [](auto) { return 1; }));
   CHECK(some.classes.empty());
   CHECK(some.left_out == 6);

@@ -1,4 +1,4 @@
-// Closed forms of the literature for jobs in n streams, that the simulator is held against: only tests ask for them
+// Closed forms of the literature for jobs in n streams, that the simulator is compared with: only tests ask for them
 // here. plots/npgpu/study/models.py has all of them, with the numbers of streams that they choose.
 //
 // `whole` are the times of the unstreamed job: H, E, D. `chunk` are those of one of n chunks on its engine, a, k, d:

@@ -1,4 +1,4 @@
-// What walks in circles must have summed: a formula, held against walking.
+// What walks in circles must have summed: a formula, compared with walking.
 #include "probes/cycle_sum.hpp"
 
 #include <doctest/doctest.h>

@@ -354,7 +354,7 @@ TEST_CASE("a small group is not judged, and says so") {
   CHECK_FALSE(fleet.groups[0].judged);
   REQUIRE(fleet.groups[0].notes.size() == 1);
   CHECK(fleet.groups[0].notes[0] ==
-        "4 GPUs: fewer than 5 are not held against each other, and each is judged alone, by what its own link, memory "
+        "4 GPUs: fewer than 5 are not compared with each other, and each is judged alone, by what its own link, memory "
         "and clocks allow; npgpu compare A.h5 B.h5 compares two, npgpu check --reference GOOD.h5 judges one by a good "
         "run");
   // What is wrong with a GPU by itself is found there, too.
@@ -365,7 +365,7 @@ TEST_CASE("a small group is not judged, and says so") {
   CHECK(exclude_text(fleet) == "--exclude=node2");
 }
 
-TEST_CASE("of a mixed fleet each card is held against its like, or against its own limits") {
+TEST_CASE("of a mixed fleet each card is compared with its like, or against its own limits") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 30, 31});
   for (const int i : {5, 6}) runs[i].gpus[0].name = "NVIDIA L4";
   const auto verdict = [&] { return verdict_text(judge_fleet(runs)); };
@@ -465,6 +465,22 @@ TEST_CASE("causes are what differs from the group, with a remedy") {
   CHECK(fleet.groups[0].suspects[1].findings.at(0).suspicion == Suspicion::differs);
   CHECK(fleet.groups[0].suspects[1].causes.at(0).cause == "multiprocessors");
   CHECK(exclude_text(fleet) == "--exclude=node7,node8");
+}
+
+TEST_CASE("clocks and heat of minutes at full power are not compared with those of short runs") {
+  for (const bool soaks_are_usual : {false, true}) {
+    auto runs = fleet_of({10, 10, 10, 10, 10, 10, 10, 10, 10});
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const bool is_soak = soaks_are_usual ? i > 1 : i <= 1;
+      runs[i].gpus[0].is_under_load = is_soak;
+      set_fact(runs[i], FleetFact::sm_clock_mhz, is_soak ? 1710 : 1980);
+      set_fact(runs[i], FleetFact::throttled, is_soak ? 0.5 : 0);
+      set_fact(runs[i], FleetFact::temperature_c, is_soak ? 82 : 46);
+    }
+    CHECK(suspected(judge_fleet(runs)).empty());
+    set_fact(runs[8], FleetFact::sm_clock_mhz, 1200);  // among its like
+    CHECK(suspected(judge_fleet(runs)) == Uuids{"GPU-8"});
+  }
 }
 
 TEST_CASE("one direction only and large copies only are said") {
@@ -571,7 +587,7 @@ TEST_CASE("where half of a group are slow, or more, it is said that which are ri
   CHECK(judge_fleet(runs, rules).confirmed() == 4);
 }
 
-TEST_CASE("who is held against nothing is not judged, and not without fault") {
+TEST_CASE("who is compared with nothing is not judged, and not without fault") {
   const FleetBaseline good = baseline_of(judge_fleet(fleet_of({10, 10, 10, 10, 10})));
   FleetRules rules;
   rules.reference = &good;
@@ -664,7 +680,7 @@ TEST_CASE("the order of traces and copies of them change nothing") {
   CHECK(judge_fleet(runs).duplicates == 0);
 }
 
-TEST_CASE("a later fleet is held against the medians of an earlier one") {
+TEST_CASE("a later fleet is compared with the medians of an earlier one") {
   const FleetBaseline before = baseline_of(judge_fleet(fleet_of({10, 10.1, 9.9, 10, 10})));
   REQUIRE(before.groups.size() == 1);
   FleetRules rules;

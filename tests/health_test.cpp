@@ -358,9 +358,15 @@ TEST_CASE("a figure that is required and not there failed to run") {
   CHECK(find(all, "launch_time")->health == Health::fail);
   CHECK(find(all, "launch_time")->if_failed == CheckVerdict::failed_to_run);
   CHECK(verdict_of(all) == CheckVerdict::failed_to_run);
+  // A simulated GPU need not have it.
+  Made simulated = Made().at(55);
+  simulated.copies.simulated = true;
+  const auto of_spec = health_of(simulated.trace(), rules);
+  CHECK(find(of_spec, "launch_time")->health == Health::skip);
+  CHECK(verdict_of(of_spec) == CheckVerdict::ok);
 }
 
-TEST_CASE("what is usual of CUDA's calls is not held against those of another API") {
+TEST_CASE("what is usual of CUDA's calls is not compared with those of another API") {
   const auto with_small_copies = [](bool is_opencl) {
     Made made = Made().at(55);
     for (int visit = 0; visit < 3; ++visit) add_point(made.copies, 4, {8.0 + 0.01 * visit});
@@ -706,7 +712,7 @@ TEST_CASE("what the driver says would mend the GPU") {
   CHECK(action("recover the IMEX domain").health == Health::warn);
 }
 
-TEST_CASE("a GPU that is reached over NVLink-C2C is not held against its PCIe port") {
+TEST_CASE("a GPU that is reached over NVLink-C2C is not compared with its PCIe port") {
   Made made = Made().at(380);
   made.copies.limit = {447e9, "NVLink-C2C: 10 links of 44.7 GB/s"};
   made.before[6].second = whole(1);                                  // x1 of x16

@@ -476,7 +476,7 @@ TEST_CASE("a scatter that reaches what it takes alone is no cost, and one above 
   CHECK_FALSE(cell().is_longer);
 }
 
-TEST_CASE("what has no figure alone, or is of another GPU, is held against nothing") {
+TEST_CASE("what has no figure alone, or is of another GPU, is compared with nothing") {
   CHECK(node_matrix(shared_gpu({{Beside::copies, 2000}})).processes.empty());
   Trace trace = shared_gpu({{Beside::nobody, 1000}, {Beside::copies, 2000}});
   trace.of<Transfers>()[0].device_uuid = "GPU-1";

@@ -189,7 +189,7 @@ TEST_CASE("a device that is built otherwise: the law says where, and by how much
 }
 
 TEST_CASE(
-    "what follows: banks, sectors, lines and rates come out of the spec's figures, and are held against the guide") {
+    "what follows: banks, sectors, lines and rates come out of the spec's figures, and are compared with the guide") {
   const auto device =
       derived({measured("onchip", "sim:h200", Space::shared), measured("onchip", "sim:h200", Space::l1),
                measured("onchip", "sim:h200", Space::l2), measured("onchip", "sim:h200", Space::constant),

@@ -1,4 +1,4 @@
-// Roofs, ridges and points of traces written by hand, kernels held against them, and profiles as Nsight Compute writes
+// Roofs, ridges and points of traces written by hand, kernels compared with them, and profiles as Nsight Compute writes
 // them.
 #include "npgpu/roofline.hpp"
 
@@ -118,7 +118,7 @@ TEST_CASE("roofs are the best rates of the trace, and a ridge is the quotient of
   CHECK(device.missing.empty());
 }
 
-TEST_CASE("a point is held against the lower of its two roofs") {
+TEST_CASE("a point is compared with the lower of its two roofs") {
   const Roofline device = only(with_points());
   REQUIRE(device.points.size() == 4);
   const auto& p = device.points;
@@ -161,7 +161,7 @@ TEST_CASE("points without a roof say which is missing; a trace without either ha
 
 // L2 of 400 GB/s in sets of up to half of its 64 MiB; a small set is read faster, as lines leave L2 once for two
 // blocks.
-TEST_CASE("points whose bytes come from L2 or shared memory are held against these") {
+TEST_CASE("points whose bytes come from L2 or shared memory are compared with these") {
   Trace trace = with_points();
   const ProbeCase l2{.probe = "onchip", .operation = Operation::read, .space = Space::l2};
   const auto set = [](std::uint64_t bytes) {

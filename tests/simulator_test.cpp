@@ -1,4 +1,4 @@
-// The simulator with times that can be drawn on paper. engine_forms_test.cpp holds it against the closed forms.
+// The simulator with times that can be drawn on paper. engine_forms_test.cpp compares it with the closed forms.
 #include "netpipe/simulate/simulator.hpp"
 
 #include <doctest/doctest.h>

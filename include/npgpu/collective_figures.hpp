@@ -41,7 +41,7 @@ struct CollectiveFigure {
 struct SlowLink {
   // One, whose links are all slow; two, the ends of one; or more in a row, of which it is not known which are at fault.
   std::vector<std::string> devices{};
-  double share = not_measured;  // of what it is held against, which the text names
+  double share = not_measured;  // of what it is compared with, which the text names
   std::string text{};           // "copies to and from sim:node:5 have 25 GB/s, 50 % of what others of the ring have"
 };
 
@@ -53,7 +53,7 @@ struct CollectiveStudy {
   bool simulated = false;
   std::vector<CollectiveFigure> figures{};
   std::vector<SlowLink> slow_links{};
-  std::string links_judged_by{};  // what each link is held against; empty: no ring of copies was measured
+  std::string links_judged_by{};  // what each link is compared with; empty: no ring of copies was measured
   CheckVerdict verdict = CheckVerdict::not_judged;  // the worst of them
 
   const CollectiveFigure* find(CollectiveOperation, DataType = DataType::fp32) const;  // null if there is none

@@ -1,4 +1,4 @@
-// One or several traces, A, held against others, B: what B has become slower at, how sure that is, and what could not
+// One or several traces, A, compared with others, B: what B has become slower at, how sure that is, and what could not
 // have been seen.
 //
 // Example:

@@ -1,4 +1,4 @@
-// How a device is built, derived from its probes alone and held against what driver or system report of it.
+// How a device is built, derived from its probes alone and compared with what driver or system report of it.
 //
 // Example:
 //   for (const npgpu::DeviceParameters& device : npgpu::derive(npgpu::read_trace("node.h5")))

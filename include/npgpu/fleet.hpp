@@ -1,4 +1,4 @@
-// Many traces held against each other: which GPUs of a fleet are not like the others of their kind, and why.
+// Many traces compared with each other: which GPUs of a fleet are not like the others of their kind, and why.
 //
 // Example:
 //   const std::vector<npgpu::FleetRun> runs{npgpu::fleet_run(npgpu::read_trace("node.h5")),
@@ -116,7 +116,8 @@ struct FleetGpu {
   std::string id, name, uuid;  // cuda:0
   std::string bus{};           // its PCI address; empty where the trace does not say
   bool simulated = false;
-  std::string driver, link;  // "580.159", "PCIe Gen5 x16": the most that GPU and slot can have together
+  std::string driver, link;    // "580.159", "PCIe Gen5 x16": the most that GPU and slot can have together
+  bool is_under_load = false;  // the trace has a soak, whose minutes at full power clocks and heat show
   FleetFacts facts{};
   std::string throttle{};  // "throttled in 3 of 60 visits: too hot"; empty if it was not
   std::vector<FleetDefect> defects;
@@ -149,7 +150,7 @@ enum class Suspicion {
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Suspicion>{"broken", "missing", "differs", "slow", "noisy"};
 
-// What the GPUs of a group are held against: a key figure; how a kind of figures scatters, or becomes slower, within
+// What the GPUs of a group are compared with: a key figure; how a kind of figures scatters, or becomes slower, within
 // its run. Thirds of a case's curve say where a GPU is slow, and what has changed since a reference: nobody is a
 // suspect by them.
 enum class FleetMeasure { figure, curve, scatter, trend };
@@ -172,7 +173,7 @@ struct FleetItem {
   bool judged = false;                   // enough have it, or a reference does
   double median = not_measured;          // over them, in the unit
   double sigma = not_measured;           // scatter of their logarithms: 1.4826 times the median absolute deviation
-  double reference = not_measured;       // median of the reference that the group is held against
+  double reference = not_measured;       // median of the reference that the group is compared with
 };
 
 // One GPU's value of one item. NaN where it has none.
@@ -196,7 +197,8 @@ struct FleetMember {
   std::string uuid, host, id;  // of its last trace
   std::string date;            // of that
   std::size_t traces = 0;
-  std::string bus{};  // as in FleetGpu
+  std::string bus{};  // as in FleetGpu, and the next
+  bool is_under_load = false;
   FleetFacts facts{};
   std::vector<FleetValue> values{};  // one for each item
 };
@@ -297,7 +299,7 @@ struct Fleet {
 
 // ---- baselines ------------------------------------------------------------------------------------------------------
 
-// The medians of a fleet at one time, to be held against later ones.
+// The medians of a fleet at one time, to be compared with later ones.
 struct FleetBaseline {
   struct Group {
     std::string model, driver, link;

@@ -37,7 +37,7 @@ enum class CheckVerdict {
   broken,         // wrong results, errors counted, parts missing or lost, or not what was expected
   failed_to_run,  // something that was to be measured has no figure
   undecided,      // the interval of a figure holds its limit, and measuring it again did not settle that
-  not_judged,     // a figure has no limit to be held against, others disturbed it, or there is no GPU
+  not_judged,     // a figure has no limit to be compared with, others disturbed it, or there is no GPU
 };
 template <>
 inline constexpr std::array<std::string_view, 6> names_of<CheckVerdict>{
@@ -62,7 +62,7 @@ struct HealthFinding {
   std::vector<Explanation> explanations{};         // most likely first; only where it warns or fails
   CheckVerdict if_failed = CheckVerdict::slow;     // what a check comes to where this fails
   double low = not_measured, high = not_measured;  // 95 % interval of `value`; NaN where there is none
-  // The smallest slow-down that would have been called slow, as a share: 0.06. NaN where nothing was held against a
+  // The smallest slow-down that would have been called slow, as a share: 0.06. NaN where nothing was compared with a
   // limit.
   double would_see = not_measured;
   std::string of_case{}, of_point{};  // the series and point that `value` is of, as titles have them; empty: of neither
@@ -99,7 +99,7 @@ Health worst_of(const std::vector<HealthFinding>&);
 // known.
 std::string reference_text(std::string_view gpu_name);
 CheckVerdict verdict_of(const std::vector<HealthFinding>&);
-// Rates and times that other nodes can be held against; of several devices the median.
+// Rates and times that other nodes can be compared with; of several devices the median.
 std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>&);
 // "gpus=8,link=gen5x16,driver=580" as pairs. Throws Error(usage) for a word that is not known, or a value that it
 // cannot have.

@@ -79,7 +79,7 @@ struct LawRule {
   std::optional<Operation> operation{};                     // of cases that do this; of all
   double (*passes)(const Shape&, const Layout&) = nullptr;  // that the shape takes, of whatever each does the same work
   const char *rule = "", *counts = "", *where_not = "";     // as Law has them
-  bool among_all = false;  // shapes of other grids are held against each other, too: they do the same work
+  bool among_all = false;  // shapes of other grids are compared with each other, too: they do the same work
   std::optional<HardwareSize> size{};
   bool shows_banks = false;  // its slow-downs by stride are those of banks of shared memory
 };

@@ -100,7 +100,7 @@ enum class Detail { brief, full };
 void parameters_text(std::ostream&, const std::vector<DeviceParameters>&, Detail, const TextStyle&);
 void parameters_json(std::ostream&, const std::vector<DeviceParameters>&);
 
-// A device's roofs, ridges and measured points, and kernels of the user's own that are held against them.
+// A device's roofs, ridges and measured points, and kernels of the user's own that are compared with them.
 struct RooflineReport {
   Roofline roofline;
   std::vector<PlacedKernel> kernels{};

@@ -80,7 +80,7 @@ struct Roofline {
 // One for each device of the trace that has a roof of its memory or its arithmetic.
 std::vector<Roofline> rooflines_of(const Trace&);
 
-// What a kernel did, by the roofs that it is held against: operations of a type, bytes of a memory.
+// What a kernel did, by the roofs that it is compared with: operations of a type, bytes of a memory.
 struct KernelWork {
   std::string roof{};  // "fp32", "tensor fp16", "memory", "L2"
   double amount = 0;

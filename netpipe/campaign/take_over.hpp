@@ -1,4 +1,4 @@
-// What other processes measured of a campaign, each of them one GPU: into its trace, and held against GPUs that rest.
+// What other processes measured of a campaign, each of them one GPU: into its trace, and compared with GPUs that rest.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@ namespace npgpu::cli {
 int nagios_code(CheckVerdict, Health worst);
 
 // "NPGPU CRITICAL - cuda:0 PCIe x8/x16 ...|'cuda:0 h2d_rate_gb_s'=27.5;;52.74:": the status, what is said of it, and
-// each figure that was held against a limit, with the range beyond which it is critical.
+// each figure that was compared with a limit, with the range beyond which it is critical.
 std::string nagios_line(const CheckOf&, int code, std::string said);
 
 }  // namespace npgpu::cli

@@ -155,7 +155,7 @@ int end_collectives(const CampaignResult& campaign, const MeasureOptions& option
     std::cerr << resuming(options.output) << '\n';
     return exit_code_of(campaign);
   }
-  // Small sizes have no limit to be held against: to have measured them is all that was asked.
+  // Small sizes have no limit to be compared with: to have measured them is all that was asked.
   return verdict == CheckVerdict::not_judged ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
 }
 

@@ -1,4 +1,4 @@
-// npgpu compare: one or several traces held against others.
+// npgpu compare: one or several traces compared with others.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -56,7 +56,7 @@ std::vector<UserKernel> kernels_of(const Options& options) {
   return all;
 }
 
-// Kernels are held against the GPUs of the trace, and against a host where it has none.
+// Kernels are compared with the GPUs of the trace, and against a host where it has none.
 std::vector<Roofline> chosen(std::vector<Roofline> all, const Options& options, bool has_kernels) {
   if (const auto list = options.maybe("device")) {
     std::vector<Roofline> named;

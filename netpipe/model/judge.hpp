@@ -1,4 +1,4 @@
-// The one rule by which a figure is held against a limit: never its value alone decides.
+// The one rule by which a figure is compared with a limit: never its value alone decides.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// GPUs of one model held against each other: how much healthy ones differ, and which of them is beyond that.
+// GPUs of one model compared with each other: how much healthy ones differ, and which of them is beyond that.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct KnownScatter {
 };
 KnownScatter known_scatter(FigureKind);
 
-// What GPUs are held against. All are logarithms: of times, or of what else is better where it is less.
+// What GPUs are compared with. All are logarithms: of times, or of what else is better where it is less.
 struct Standard {
   double center = 0;            // the lower median: of two GPUs the faster
   double sigma = not_measured;  // 1.4826 times the median absolute deviation from it

@@ -40,7 +40,7 @@ Table kernel_table(const std::vector<PlacedKernel>& kernels) {
 
 // What could be gained, in a sentence.
 std::string gain_text(const PlacedKernel& p) {
-  if (p.bound.empty()) return fmt::format("{}: no roof that it is held against is in the trace", p.kernel.name);
+  if (p.bound.empty()) return fmt::format("{}: no roof that it is compared with is in the trace", p.kernel.name);
   if (p.is_beyond())
     return fmt::format(
         "{}: {:.0f} % of the roof of {}: its counts or its time are not those of this device, or a cache "

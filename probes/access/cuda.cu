@@ -140,7 +140,7 @@ class AccessProbe final : public ProbeOf<CudaProbe, AccessRunner> {
     return "probe access reads fp32 words, streaming, in the spaces l2 and l1";
   }
   Limit limit(const ProbeCase&, int) const override {
-    return {not_measured, "none: a pattern's cost is held against the law of sectors or lines"};
+    return {not_measured, "none: a pattern's cost is compared with the law of sectors or lines"};
   }
 };
 

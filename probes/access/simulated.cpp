@@ -35,7 +35,7 @@ const Simulated access_probe(
       .shapes = [](const ProbeCase& c, const Layout& l) { return patterns::access_shapes(l, c.space); },
       .refuses = patterns::refuses_access,
       .limit = [](const ProbeCase&, const Multiprocessors&) -> Limit {
-        return {not_measured, "none: a pattern's cost is held against the law of sectors or lines"};
+        return {not_measured, "none: a pattern's cost is compared with the law of sectors or lines"};
       }}});
 
 }  // namespace

@@ -145,7 +145,7 @@ class OccupancyProbe final : public ProbeOf<CudaProbe, OccupancyRunner> {
     return "probe occupancy reads int32 words in L2, each load waiting for the one before";
   }
   Limit limit(const ProbeCase&, int) const override {
-    return {not_measured, "none: what fewer blocks cost is held against the law of resident blocks"};
+    return {not_measured, "none: what fewer blocks cost is compared with the law of resident blocks"};
   }
 };
 

@@ -31,7 +31,7 @@ const Simulated occupancy_probe(
             return occupancy::refuses(find_probe(c.probe, c.device).context(c).layout, s, registers);
           },
       .limit = [](const ProbeCase&, const Multiprocessors&) -> Limit {
-        return {not_measured, "none: what fewer blocks cost is held against the law of resident blocks"};
+        return {not_measured, "none: what fewer blocks cost is compared with the law of resident blocks"};
       }}});
 
 }  // namespace

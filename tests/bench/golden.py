@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What two builds of npgpu print of the same traces, held against each other: golden.py OLD NEW [TRACE...].
+"""What two builds of npgpu print of the same traces, compared with each other: golden.py OLD NEW [TRACE...].
 
 Every report of every kept trace (text, JSON, CSV, Markdown, pages), and comparisons of the repeated runs. Prints the
 first lines that differ, and exits with 1 if any does. For changes that are to leave the output as it is.

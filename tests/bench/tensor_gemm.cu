@@ -1,5 +1,5 @@
 // What cuBLASLt reaches with tensor cores for a product of two square matrices, type by type: what `npgpu probe tensor`
-// is held against. Prints the best of the algorithms that the library proposes, over several runs each.
+// is compared with. Prints the best of the algorithms that the library proposes, over several runs each.
 //
 //   npgpu_bench_tensor [rows]        8192 rows if not given
 #include <cublasLt.h>

@@ -149,7 +149,7 @@ with folder() as where:
     for words in ("SIMULATED derived parameters of sim:", "t_sc", "N_PPipe", asked.group(0)):
         check(words in whole, f"the full report has {words}")
 
-    # The device's own simulator is the truth that the prediction is held against.
+    # The device's own simulator is the truth that the prediction is compared with.
     question = asked.group(1).split()
     predicted = json.loads(run(*question, "--json").out)
     truth = json.loads(run("simulate", "--device", device, *question[2:], "--json").out)

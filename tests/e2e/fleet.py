@@ -62,7 +62,7 @@ def outliers(at):
     check([group["gpus"] for group in report["groups"]] == sorted((g["gpus"] for g in report["groups"]), reverse=True) and
           sum(group["gpus"] for group in report["groups"]) == TRACES, "groups are in order of size")
     small = groups[fleet.DRIVERS[2]]
-    check(not small["judged"] and "fewer than 5 are not held against each other" in small["notes"][0] and
+    check(not small["judged"] and "fewer than 5 are not compared with each other" in small["notes"][0] and
           "npgpu compare" in small["notes"][0], small["notes"])
     check("driver: " + fleet.DRIVERS[2] in small["notes"][1], small["notes"])
     found = fleet.suspects_of(report)

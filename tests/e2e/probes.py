@@ -70,7 +70,7 @@ def simulated(where):
             # Launches are in the times: a thousandth of a trial of 1 ms is 1 us; the GTS 250 needs 14 us for one.
             check(abs(value / expected - 1) < tolerance + 0.002, f"{name}: {parameter} {value}, {expected} by the spec")
             check(p[parameter]["verdict"] != "disagrees", f"{name}: {parameter} {p[parameter]['verdict']}")
-        check(p["SM"]["verdict"] == "agrees" and p["SM"]["reference"] == truth["sms"], f"{name}: SM is held against the spec")
+        check(p["SM"]["verdict"] == "agrees" and p["SM"]["reference"] == truth["sms"], f"{name}: SM is compared with the spec")
         table = run("derive", trace)
         check(table.out.startswith("SIMULATED derived parameters of sim:" + name) and "Cp_AA / Cp_OA" in table.out, f"{name}: the table")
         brief = run("derive", trace, "--brief")

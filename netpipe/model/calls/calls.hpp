@@ -1,4 +1,4 @@
-// What a trace says of calls: each summarized, and graphs held against the same kernels launched call by call.
+// What a trace says of calls: each summarized, and graphs compared with the same kernels launched call by call.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ std::array<std::vector<double>, 2> numbers_of(std::span<const CurveAt>, Scale,
 // The same of points of one curve, with means.
 std::array<std::vector<double>, 2> numbers_of(const CaseCurve&, const Indices&, Scale);
 
-// What a change is held against.
+// What a change is compared with.
 struct Beyond {
   double shared = 0;                   // what the class of its points changed by: the logarithm; 0: nothing is known
   double variance = 0;                 // of the difference of two runs, beyond what their rounds show

@@ -1,4 +1,4 @@
-// What the points of a class have in common when a run is held against another, and what that leaves to each case.
+// What the points of a class have in common when a run is compared with another, and what that leaves to each case.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ class SharedChanges {
 
   std::vector<ClassComparison> classes;  // judged
 
-  // What some points of a curve, or a part of it, are held against. A change that all of their class share is no case's
-  // own, as long as runs of one machine differ by as much; one that is more than that is every case's.
+  // What some points of a curve, or a part of it, are compared with. A change that all of their class share is no
+  // case's own, as long as runs of one machine differ by as much; one that is more than that is every case's.
   Beyond beyond(const CaseCurve&, const Indices&) const;
   Beyond beyond(const CaseCurve&, const Part&) const;  // with the usual spread of such parts
 

@@ -36,7 +36,7 @@ Told told_by(const EnergyFigure& f) {
 
 struct Side {
   std::vector<Told> runs{};
-  std::string why{};         // a run has no figure that can be held against another
+  std::string why{};         // a run has no figure that can be compared with another
   bool is_wrong = false;     // its results were
   bool is_measured = false;  // there is a figure, and it is not above 0, or of too few windows
 

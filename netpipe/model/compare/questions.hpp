@@ -36,7 +36,7 @@ template <class Case, class Visit> void each_device(Case& question, Visit&& visi
 }
 
 // Each device of a trace as "cuda#0", "cuda#1" in the order in which they appear: by order within their kind, so that
-// the host is never held against a GPU because another trace has no series of the host.
+// the host is never compared with a GPU because another trace has no series of the host.
 using DeviceSlots = std::map<std::string, std::string>;
 DeviceSlots device_slots(const Trace&);
 

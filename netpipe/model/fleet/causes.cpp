@@ -93,7 +93,7 @@ class Causes {
         if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
     return false;
   }
-  // Of a GPU that is held against its own link, memory and clocks: each remedy once.
+  // Of a GPU that is compared with its own link, memory and clocks: each remedy once.
   void alone() {
     std::set<std::string> remedies;
     for (const FleetDefect& one : last_.slow)

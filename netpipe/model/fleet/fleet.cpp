@@ -38,6 +38,7 @@ FleetMember member_of(const Sightings& seen) {
   const Sighting& last = seen.back();
   FleetMember member{last.gpu->uuid, last.run->host, last.gpu->id, last.run->date, seen.size()};
   member.bus = last.gpu->bus;
+  member.is_under_load = last.gpu->is_under_load;
   member.facts = last.gpu->facts;
   return member;
 }
@@ -72,7 +73,7 @@ model::Machines machines_of(const std::vector<FleetMember>& members, const std::
   return machines;
 }
 
-// Any of its GPUs was held against something. A reference of other figures, or of other sizes, says nothing.
+// Any of its GPUs was compared with something. A reference of other figures, or of other sizes, says nothing.
 bool is_any_judged(const std::vector<model::ItemColumn>& columns) {
   return std::ranges::any_of(columns, [](const model::ItemColumn& column) {
     return column.item.judged && column.item.of != FleetMeasure::curve &&
@@ -109,9 +110,22 @@ void say_who_is_slow_alone(FleetGroup& group, const std::vector<Sightings>& sigh
                     count, example));
 }
 
+// Minutes at full power heat a GPU up to its power limit. Clocks and heat of most members are compared; of those who
+// did the other thing they are not known.
+void forget_other_loads(std::vector<FleetMember>& members) {
+  const auto loaded = std::ranges::count_if(members, &FleetMember::is_under_load);
+  const bool usual = 2 * loaded > std::ssize(members);
+  for (FleetMember& member : members)
+    if (member.is_under_load != usual)
+      for (const FleetFact fact : {FleetFact::sm_clock_mhz, FleetFact::memory_clock_mhz, FleetFact::throttled,
+                                   FleetFact::temperature_c, FleetFact::power_w})
+        member.facts[static_cast<std::size_t>(fact)] = not_measured;
+}
+
 void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, const FleetRules& rules,
                  const std::set<std::string>& shared_names) {
   for (const Sightings& seen : sightings) group.members.push_back(member_of(seen));
+  forget_other_loads(group.members);
   const std::vector<model::CaseTable> tables = model::tables_of(sightings);
   for (const model::CaseTable& table : tables) group.cases.push_back(table.of);
   const FleetBaseline::Group* const reference = rules.reference ? model::group_in(*rules.reference, group) : nullptr;
@@ -182,7 +196,7 @@ void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, c
   group.notes.insert(
       group.notes.begin(),
       fmt::format(
-          "{} GPU{}: fewer than {} are not held against each other{}; {}", count, count == 1 ? "" : "s",
+          "{} GPU{}: fewer than {} are not compared with each other{}; {}", count, count == 1 ? "" : "s",
           rules.least_gpus,
           group.judged ? "" : ", and each is judged alone, by what its own link, memory and clocks allow",
           group.judged_by_reference ? "they are judged by the reference of " + group.reference_date
@@ -237,7 +251,7 @@ void say_who_moved(Fleet& fleet, const std::vector<const FleetRun*>& runs) {
     } else if (fleet.shared_names.insert(slot.first).second) {
       fleet.notes.push_back(
           fmt::format("{} GPUs were {} of {}: several machines have that name, so their hosts are not "
-                      "held against others, and no line for Slurm names it",
+                      "compared with others, and no line for Slurm names it",
                       uuids.all.size(), slot.second, slot.first));
     }
   }

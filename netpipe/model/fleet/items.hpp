@@ -1,4 +1,4 @@
-// What the GPUs of a group are held against, and how far each is from it.
+// What the GPUs of a group are compared with, and how far each is from it.
 #pragma once
 
 #include <optional>

@@ -149,6 +149,7 @@ FleetRun fleet_run(const Trace& trace) {
     gpu.uuid = of.uuid;
     gpu.bus = of.text("pci_bus_id");
     gpu.simulated = of.simulated;
+    gpu.is_under_load = !of.soaks.empty();
     gpu.driver = of.text("driver_version");
     gpu.link = link_of(of);
     const auto add = [&](const auto& all) {

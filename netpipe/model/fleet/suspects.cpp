@@ -72,8 +72,8 @@ class Suspicions {
     for (const auto& [metric, text] : all) add(Suspicion::broken, metric, "", text).confirmed = true;
   }
 
-  // Where nobody is there to be held against, what its own link, memory and clocks allow says something. One trace does
-  // not confirm it: a check measures again what is slow.
+  // Where nobody is there to be compared with, what its own link, memory and clocks allow says something. One trace
+  // does not confirm it: a check measures again what is slow.
   void add_slow_alone(std::size_t member) {
     for (const FleetDefect& one : group_.sightings[member].back().gpu->slow)
       add(Suspicion::slow, one.metric, "", one.text);

@@ -156,7 +156,7 @@ Maybe missing_multiprocessors(const Findings& findings) {
 }
 
 Maybe partitioned(const Findings& findings) {
-  return if_bad(findings, "mig", "mig", "this is a part of a GPU (MIG), held against limits of the whole",
+  return if_bad(findings, "mig", "mig", "this is a part of a GPU (MIG), compared with limits of the whole",
                 "turn MIG off to judge the GPU: nvidia-smi -mig 0");
 }
 

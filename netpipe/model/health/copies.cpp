@@ -176,7 +176,7 @@ void judge_peers(Findings& findings) {
     if (c.direction != Direction::peer || c.source != findings.of.id || c.pattern != Pattern::stream ||
         c.access == Access::staged || !c.more_lanes.empty() || c.executor != Executor::copy_engine)
       continue;
-    // Over PCIe switches and sockets decide, and other pairs of the node are what a copy is held against.
+    // Over PCIe switches and sockets decide, and other pairs of the node are what a copy is compared with.
     const double limit = series->limit.source.find("NVLink") == std::string::npos ? not_measured : series->limit.per_s;
     const auto copy =
         middle_copy_of(copies_of(*series), large_copy, UINT64_MAX, [&](const TransferResult&) { return limit; });

@@ -76,7 +76,7 @@ inline HealthFinding& with_value(HealthFinding& finding, double value, double li
   return finding;
 }
 
-// The figure of a good GPU that a metric is held against: that of the user's reference, or of healthy GPUs of its
+// The figure of a good GPU that a metric is compared with: that of the user's reference, or of healthy GPUs of its
 // model.
 struct Referred {
   const ReferenceFigure* figure = nullptr;  // null: there is none

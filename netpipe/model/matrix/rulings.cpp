@@ -16,7 +16,7 @@ std::string model_of(const std::vector<NodeMatrix::Device>& devices, const std::
   return found == devices.end() ? std::string() : found->name;
 }
 
-// What can be held against each other: copies from the host, to it, and between GPUs on one kind of link; of the same
+// What can be compared with each other: copies from the host, to it, and between GPUs on one kind of link; of the same
 // models. Empty: nothing.
 std::string kind_of_cell(const MatrixCell& cell, const std::vector<NodeMatrix::Device>& devices, const Links& links) {
   if (cell.access == Access::staged || cell.source == cell.target) return {};

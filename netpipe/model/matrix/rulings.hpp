@@ -9,12 +9,12 @@
 
 namespace npgpu::model {
 
-// A rate, what it is held against, and where that comes from.
+// A rate, what it is compared with, and where that comes from.
 struct CellRuling {
   const MatrixCell* cell = nullptr;
   const RateMatrix* matrix = nullptr;
   CellVerdict* verdict = nullptr;  // with the limit
-  std::string kind{};              // the same for all that can be held against each other
+  std::string kind{};              // the same for all that can be compared with each other
   double reached = not_measured;   // by what it is compared with; NaN where nothing is
   std::string by{};                // "pairs on the same kind of link reach", "18 NVLinks 4.0 carry"
   double share = not_measured;     // of it that is right
@@ -33,7 +33,7 @@ double upper_quartile(std::vector<double>);
 // They live as long as the matrices and the verdicts.
 std::vector<CellRuling> rule_on(const NodeMatrix&, const Links&, std::vector<std::vector<CellVerdict>>&);
 
-// What a copy of the ring is held against: what those that are joined alike reach, as in a matrix, three and more, so
+// What a copy of the ring is compared with: what those that are joined alike reach, as in a matrix, three and more, so
 // that one can stand out; or what NVLinks of that number and generation carry, where that demands more.
 struct RingLimit {
   double reached = not_measured, share = not_measured;

@@ -3,7 +3,7 @@
 //   bank latency, random words  a load of words of a random order
 //   bank conflict cycles        what each lane more in a bank adds: (32 lanes in one - none) / 31
 // Of all warps that fit:
-//   bank passes, random words   how many times longer than words without a conflict these take. It is held against the
+//   bank passes, random words   how many times longer than words without a conflict these take. It is compared with the
 //                               largest of 32 bins that get 32 balls.
 #include <cmath>
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double law_tolerance = 0.05;
 
-// Shapes that differ in the pattern alone are held against each other.
+// Shapes that differ in the pattern alone are compared with each other.
 bool same_but_pattern(const Shape& a, const Shape& b) { return without_pattern(a) == without_pattern(b); }
 
 bool is_plain(const Shape& s) { return pattern_of(s) == pattern_of(Shape{}); }

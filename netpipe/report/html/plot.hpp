@@ -18,7 +18,7 @@ struct Curve {
   std::string name{};
   std::vector<PlotPoint> points{};
 };
-// A value that curves are held against.
+// A value that curves are compared with.
 struct Line {
   double at = 0;
   std::string name{};
