@@ -358,12 +358,6 @@ TEST_CASE("a figure that is required and not there failed to run") {
   CHECK(find(all, "launch_time")->health == Health::fail);
   CHECK(find(all, "launch_time")->if_failed == CheckVerdict::failed_to_run);
   CHECK(verdict_of(all) == CheckVerdict::failed_to_run);
-  // A simulated GPU need not have it.
-  Made simulated = Made().at(55);
-  simulated.copies.simulated = true;
-  const auto of_spec = health_of(simulated.trace(), rules);
-  CHECK(find(of_spec, "launch_time")->health == Health::skip);
-  CHECK(verdict_of(of_spec) == CheckVerdict::ok);
 }
 
 TEST_CASE("what is usual of CUDA's calls is not compared with those of another API") {

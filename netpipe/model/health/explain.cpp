@@ -132,8 +132,10 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
           "no_figure", "the trials of these points gave no valid time", finding.text,
           "check again; a point that never has a time is a fault of npgpu or of the driver: report the trace"});
     if (finding.explanations.empty())
-      add(Explanation{"not_measured", "it was not in the plan, or was left out of it", finding.text,
-                      "look at what --dry-run leaves out, and why"});
+      add(Explanation{"not_measured",
+                      findings.of.simulated ? "the spec of this simulated GPU leaves it out, or the plan does"
+                                            : "it was not in the plan, or was left out of it",
+                      finding.text, "look at what --dry-run leaves out, and why"});
     return;
   }
   add(neighbour(findings, finding.metric));

@@ -24,8 +24,7 @@ void require(model::Findings& findings, const std::string& metric) {
     why = one.text;
   }
   std::erase_if(findings.all, [&](const HealthFinding& one) { return one.metric == metric; });
-  if (findings.of.simulated) findings.skip(metric, why + ", as the spec of this simulated GPU may not have it");
-  else findings.add(metric, Health::fail, why).if_failed = CheckVerdict::failed_to_run;
+  findings.add(metric, Health::fail, why).if_failed = CheckVerdict::failed_to_run;
 }
 
 std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const HealthRules& rules,
