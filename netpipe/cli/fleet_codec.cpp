@@ -135,8 +135,8 @@ void pass(Way& way, Setting& one) { pass_all(way, one.name, one.value); }
 template <class Way, class Gpu>
 requires std::is_same_v<std::remove_const_t<Gpu>, FleetGpu>
 void pass(Way& way, Gpu& gpu) {
-  pass_all(way, gpu.id, gpu.name, gpu.uuid, gpu.bus, gpu.simulated, gpu.driver, gpu.link, gpu.facts, gpu.throttle,
-           gpu.defects, gpu.slow, gpu.signs, gpu.settings, gpu.curves, gpu.figures, gpu.courses);
+  pass_all(way, gpu.id, gpu.name, gpu.uuid, gpu.bus, gpu.simulated, gpu.is_under_load, gpu.driver, gpu.link, gpu.facts,
+           gpu.throttle, gpu.defects, gpu.slow, gpu.signs, gpu.settings, gpu.curves, gpu.figures, gpu.courses);
 }
 
 template <class Way, class Run> void pass_run(Way& way, Run& run) {
