@@ -146,6 +146,7 @@ class MatrixJudge {
     struct Compared {
       RateRange is, reached;
       std::size_t rates = 0;
+      bool with_host = false;
     };
     std::map<std::string, Compared> by;
     std::set<std::string> shares;
@@ -157,6 +158,7 @@ class MatrixJudge {
         by[ruling->by].is.take(ruling->cell->value.value);
         by[ruling->by].reached.take(ruling->reached);
         ++by[ruling->by].rates;
+        by[ruling->by].with_host = way.first == "host" || way.second == "host";
         shares.insert(fmt::format("{:.0f} %", 100 * ruling->share));
         askings.take(*ruling->matrix, *ruling->cell);
         const double share = ruling->cell->value.value / ruling->verdict->limit;
@@ -173,7 +175,8 @@ class MatrixJudge {
     std::ranges::stable_sort(most_first, std::ranges::greater{}, [](const auto& one) { return one.second.rates; });
     std::vector<std::string> parts;
     for (const auto& [whom, one] : most_first)
-      parts.push_back(fmt::format("{}, and {} {}", one.is.text(), whom, one.reached.text()));
+      parts.push_back(fmt::format("{}{}, and {} {}", one.with_host && by.size() > 1 ? "with the host " : "",
+                                  one.is.text(), whom, one.reached.text()));
     finding.text = fmt::format("{} are slow: {}", place.text(), fmt::join(parts, "; "));
     finding.basis =
         fmt::format("{} of that, with the whole interval; seen in {}", fmt::join(shares, ", "), askings.text());
