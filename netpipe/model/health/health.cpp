@@ -14,8 +14,7 @@ namespace npgpu {
 
 namespace {
 
-// A metric that has no figure, or no finding of that kind, fails; but not of a simulated GPU, whose spec may leave it
-// out.
+// A metric that has no figure, or no finding of that kind, fails.
 void require(model::Findings& findings, const std::string& metric) {
   std::string why = metric + ": not measured";
   for (const HealthFinding& one : findings.all) {
