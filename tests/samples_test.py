@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""README and docs show what the program prints: every line of their samples that come from kept traces is printed today.
+"""README and docs show what the program prints: every line of their samples that come from kept traces is printed today,
+and what they leave out is marked by "...".
 
     samples_test.py NPGPU
 """
@@ -34,12 +35,14 @@ def printed(command, folder):
 
 
 def compare(command, lines, folder):
-    """Each line is there, in this order."""
+    """Each line is there, in this order, and next to the one before but for "..."."""
     global samples
     samples += 1
-    output = printed(command, folder)
-    place = 0
+    output = [line for line in printed(command, folder) if line]
+    place, is_cut = 0, True  # a sample may begin anywhere
     for line in lines:
+        if line.strip() == "...":
+            is_cut = True
         if line.strip() in ("", "..."):
             continue
         # A table that is shown in part may be narrower, as its columns fit its rows.
@@ -47,7 +50,9 @@ def compare(command, lines, folder):
         if not same:
             failures.append(f"npgpu {command}: does not print, where a page has it:\n    {line}")
             continue
-        place = same[0] + 1
+        if same[0] > place and not is_cut:
+            failures.append(f"npgpu {command}: a page leaves out, without a mark:\n    {output[place]}")
+        place, is_cut = same[0] + 1, False
 
 
 with tempfile.TemporaryDirectory() as folder:
