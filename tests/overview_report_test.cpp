@@ -72,6 +72,16 @@ std::string line_with(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("a long text at the end of an axis ends with the figure") {
+  html::Plot plot;
+  plot.x = {"time", html::Unit::seconds};
+  plot.y = {"MHz", html::Unit::plain};
+  plot.curves = {{"clock", {{0, 1, 1, 1, false, {}}, {0.15, 2, 2, 2, false, {}}}}};
+  const std::string svg = html::figure_of(plot);
+  CHECK(svg.find(" end\" x=\"480\"") != std::string::npos);
+  CHECK(svg.find(">150 ms</text>") != std::string::npos);
+}
+
 TEST_CASE("the screen says who, when and the verdict, then copies at sizes that all cases share") {
   const std::string out = screen(made());
   CAPTURE(out);

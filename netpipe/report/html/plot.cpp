@@ -132,9 +132,15 @@ void draw_axes(std::string& svg, const Plot& plot, const Scale& x, const Scale& 
     svg +=
         fmt::format("<text class=\"y\" x=\"{}\" y=\"{}\">{}</text>", left_room - 6, at(y(v) + 4), html_text(y.text(v)));
   }
-  for (const double v : x.ticks())
-    svg += fmt::format("<path d=\"M{} {}V{}\"/><text class=\"x{}\" x=\"{}\" y=\"{}\">{}</text>", at(x(v)), top_room,
-                       at(bottom), i++ % 2 ? " odd" : "", at(x(v)), at(bottom + 16), html_text(x.text(v)));
+  for (const double v : x.ticks()) {
+    const std::string text = x.text(v);
+    // A long text at the end of the axis ends with the figure, also in the larger letters of a narrow window.
+    constexpr double half_letter = 4.5;
+    const bool is_cut = x(v) + half_letter * static_cast<double>(text.size()) > wide;
+    svg += fmt::format("<path d=\"M{} {}V{}\"/><text class=\"x{}{}\" x=\"{}\" y=\"{}\">{}</text>", at(x(v)), top_room,
+                       at(bottom), i++ % 2 ? " odd" : "", is_cut ? " end" : "", at(is_cut ? wide : x(v)),
+                       at(bottom + 16), html_text(text));
+  }
   svg += "</g>";
   svg += fmt::format("<path class=\"axis\" d=\"M{} {}V{}H{}\"/>", left_room, top_room, at(bottom), wide - right_room);
   svg += fmt::format("<text class=\"x name\" x=\"{}\" y=\"{}\">{}</text>", at((left_room + wide - right_room) / 2),
