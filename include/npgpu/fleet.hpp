@@ -197,8 +197,7 @@ struct FleetMember {
   std::string uuid, host, id;  // of its last trace
   std::string date;            // of that
   std::size_t traces = 0;
-  std::string bus{};  // as in FleetGpu, and the next
-  bool is_under_load = false;
+  std::string bus{};  // as in FleetGpu
   FleetFacts facts{};
   std::vector<FleetValue> values{};  // one for each item
 };

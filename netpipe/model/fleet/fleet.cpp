@@ -38,7 +38,6 @@ FleetMember member_of(const Sightings& seen) {
   const Sighting& last = seen.back();
   FleetMember member{last.gpu->uuid, last.run->host, last.gpu->id, last.run->date, seen.size()};
   member.bus = last.gpu->bus;
-  member.is_under_load = last.gpu->is_under_load;
   member.facts = last.gpu->facts;
   return member;
 }
@@ -112,20 +111,20 @@ void say_who_is_slow_alone(FleetGroup& group, const std::vector<Sightings>& sigh
 
 // Minutes at full power heat a GPU up to its power limit. Clocks and heat of most members are compared; of those who
 // did the other thing they are not known.
-void forget_other_loads(std::vector<FleetMember>& members) {
-  const auto loaded = std::ranges::count_if(members, &FleetMember::is_under_load);
-  const bool usual = 2 * loaded > std::ssize(members);
-  for (FleetMember& member : members)
-    if (member.is_under_load != usual)
+void forget_other_loads(std::vector<FleetMember>& members, const std::vector<Sightings>& sightings) {
+  const auto is_under_load = [](const Sightings& seen) { return seen.back().gpu->is_under_load; };
+  const bool usual = 2 * std::ranges::count_if(sightings, is_under_load) > std::ssize(sightings);
+  for (std::size_t m = 0; m < members.size(); ++m)
+    if (is_under_load(sightings[m]) != usual)
       for (const FleetFact fact : {FleetFact::sm_clock_mhz, FleetFact::memory_clock_mhz, FleetFact::throttled,
                                    FleetFact::temperature_c, FleetFact::power_w})
-        member.facts[static_cast<std::size_t>(fact)] = not_measured;
+        members[m].facts[static_cast<std::size_t>(fact)] = not_measured;
 }
 
 void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, const FleetRules& rules,
                  const std::set<std::string>& shared_names) {
   for (const Sightings& seen : sightings) group.members.push_back(member_of(seen));
-  forget_other_loads(group.members);
+  forget_other_loads(group.members, sightings);
   const std::vector<model::CaseTable> tables = model::tables_of(sightings);
   for (const model::CaseTable& table : tables) group.cases.push_back(table.of);
   const FleetBaseline::Group* const reference = rules.reference ? model::group_in(*rules.reference, group) : nullptr;
