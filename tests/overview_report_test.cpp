@@ -1,13 +1,17 @@
 // The overview as screen, Markdown, JSON and page.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "netpipe/report/html/plot.hpp"
 #include "netpipe/report/layout.hpp"
 #include "netpipe/report/overview/sections.hpp"
+#include "npgpu/health.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace.hpp"
 #include "npgpu/trace_results.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
@@ -71,6 +75,13 @@ std::string line_with(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("an all-reduce that shared its GPUs with a kernel is not compared with what it reaches alone") {
+  const auto path = std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces/h200x2_overlap.h5";
+  const auto all = health_of(read_trace(path));
+  CHECK(std::ranges::count(all, "all_reduce_rate", &HealthFinding::metric) == 1);
+  CHECK(worst_of(all) != Health::fail);
+}
 
 TEST_CASE("a long text at the end of an axis ends with the figure") {
   html::Plot plot;
