@@ -306,11 +306,19 @@ TEST_CASE("what others disturbed is not judged, where it would be slow") {
     }
     return verdict_of(trace, node);
   };
-  CHECK(verdict(0).verdict == CheckVerdict::slow);
+  const MatrixVerdict slow = verdict(0);
+  CHECK(slow.verdict == CheckVerdict::slow);
   const MatrixVerdict busy = verdict(static_cast<std::uint32_t>(Cause::link_busy));
   CHECK(busy.verdict == CheckVerdict::not_judged);
   CHECK(busy.findings.at(0).health == Health::unjudged);
   CHECK(busy.findings[0].explanations.at(0).cause == "neighbour");
+  // npgpu check measures again what these name.
+  const TransferSeries& pair = trace_of_pairs(3, [](TransferSeries&, int, int) {}).of<Transfers>().front();
+  for (const NodeFinding& finding : {slow.findings.at(0), busy.findings[0]}) {
+    CHECK(finding.of_case == title(pair.question));
+    CHECK(finding.of_point == text_of(pair.visits.at(0).axes));
+    CHECK(finding.more_points.empty());
+  }
 }
 
 // One GPU, near node 0 as the system says; rates in GB/s by node, both directions alike.

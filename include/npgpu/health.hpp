@@ -66,6 +66,8 @@ struct HealthFinding {
   // limit.
   double would_see = not_measured;
   std::string of_case{}, of_point{};  // the series and point that `value` is of, as titles have them; empty: of neither
+  // Series and points of other figures of the same finding.
+  std::vector<std::pair<std::string, std::string>> more_points{};
 };
 
 // A figure of a node that is known to be good.

@@ -20,11 +20,12 @@ namespace npgpu {
 
 // From one memory to another; of a latency, who loads, adds or begins, and whose memory it is.
 struct MatrixCell {
-  std::string source, target;     // host, cuda:0
-  Access access = Access::write;  // staged: through the host, whatever the matrix is of
-  std::uint64_t bytes = 0;        // of one copy
-  Estimate value{};               // bytes per second; of a latency, us
-  bool doubtful = false;          // unsteady, or disturbed by others
+  std::string source, target;         // host, cuda:0
+  Access access = Access::write;      // staged: through the host, whatever the matrix is of
+  std::uint64_t bytes = 0;            // of one copy
+  Estimate value{};                   // bytes per second; of a latency, us
+  bool doubtful = false;              // unsteady, or disturbed by others
+  std::string of_case{}, of_point{};  // its series and its point, as titles have them
   // The same figure, visit by visit of those that count; empty where several lanes were timed together.
   std::vector<double> by_visit{};
 };

@@ -21,6 +21,12 @@ bool is_unsettled(const HealthFinding& finding) {
   return finding.health == Health::undecided;
 }
 
+PointNames points_of(const HealthFinding& finding) {
+  PointNames names(finding.more_points.begin(), finding.more_points.end());
+  names.emplace(finding.of_case, finding.of_point);
+  return names;
+}
+
 void rest_for(Seconds time) {
   constexpr std::chrono::milliseconds between_looks{50};
   for (const Seconds end = steady_clock().now() + time; steady_clock().now() < end && !stop_asked();)
@@ -32,7 +38,7 @@ void rest_for(Seconds time) {
 PointNames doubtful_points(const std::vector<HealthFinding>& findings) {
   PointNames names;
   for (const HealthFinding& finding : findings)
-    if (is_unsettled(finding)) names.emplace(finding.of_case, finding.of_point);
+    if (is_unsettled(finding)) names.merge(points_of(finding));
   return names;
 }
 
@@ -88,10 +94,10 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
       if (!is_unsettled(finding)) continue;
       // What others disturbed gets one quiet moment more. What is slow has to stay slow for all of the time, or what a
       // host did for a second or two would drain a node.
-      const std::pair name{finding.of_case, finding.of_point};
       const bool is_undecided = finding.health == Health::undecided;
       const std::uint32_t most = finding.health == Health::fail ? passes_of_slow : 1;
-      if (is_undecided || looked[name] < most) names.insert(name);
+      for (const auto& name : points_of(finding))
+        if (is_undecided || looked[name] < most) names.insert(name);
       is_any_undecided |= is_undecided;
       are_all_disturbed &= finding.health == Health::unjudged;
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "netpipe/engine/nvlink.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/module.hpp"
 
@@ -33,7 +34,13 @@ std::optional<std::string> Module::refuses(const Step<Transfers>& step) const {
   return std::nullopt;
 }
 
-TransferContext Module::context(const TransferCase& c) const { return {limit_of(c, devices::find(device_of(c)))}; }
+TransferContext Module::context(const TransferCase& c) const {
+  const DeviceInfo device = devices::find(device_of(c));
+  if (c.direction != Direction::peer) return {limit_of(c, device)};
+  std::vector<std::string> buses;
+  for (const std::string& id : devices::node(device.id)) buses.push_back(devices::find(id).pci_bus_id);
+  return {peer_limit(device, devices::find(c.target), buses)};
+}
 
 MemoryNeed Module::needs(std::span<const Step<Transfers>> steps) const {
   MemoryNeed most;  // one case is open at a time

@@ -23,6 +23,7 @@
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/polled_meter.hpp"
+#include "netpipe/engine/nvlink.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/series.hpp"
 
@@ -286,9 +287,11 @@ Limit link_limit(const Facts& facts) {
 }
 
 Limit peer_limit(const Facts& facts) {
-  const double links = number_fact(facts, "nvlinks"), mb_s = number_fact(facts, "nvlink_mb_s");
-  if (links > 0 && mb_s > 0) return {links * mb_s * 1e6, fmt::format("{:g} NVLinks of {:g} GB/s", links, mb_s * 1e-3)};
-  if (links > 0) return {not_measured, "unknown: NVML does not say how fast the NVLinks are"};
+  const Nvlinks links = nvlinks_of(facts, {});
+  if (links.count > 0 && nvlink_rate(links) > 0)
+    return {links.count * nvlink_rate(links),
+            fmt::format("{:g} NVLinks of {:g} GB/s", links.count, nvlink_rate(links) * 1e-9)};
+  if (links.count > 0) return {not_measured, "unknown: NVML does not say how fast the NVLinks are"};
   return link_limit(facts);
 }
 

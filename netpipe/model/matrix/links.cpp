@@ -51,25 +51,6 @@ Fork fork_of(const std::string& a, const std::string& b) {
   return {one[same - 1], std::max(one.size(), other.size()) <= same + 1};
 }
 
-// A second, each way, of one link. NVIDIA's figures: P100 160 GB/s over four both ways, V100 300 over six, A100 600
-// over twelve, H100 900 over eighteen, B200 1800 over eighteen.
-double nvlink_rate(const std::string& version) {
-  const double generation = std::atof(version.c_str());
-  if (generation >= 5) return 50e9;
-  if (generation >= 2) return 25e9;
-  return generation >= 1 ? 20e9 : not_measured;
-}
-
-// "0000:18:00.0 x18, switch x2": how many of them go to `bus`, or to a switch.
-double links_to(const std::string& nvlinks_to, const std::string& bus) {
-  double sum = 0;
-  for (const std::string& to : {bus, std::string("switch")}) {
-    const std::size_t at = to.empty() ? std::string::npos : nvlinks_to.find(to + " x");
-    if (at != std::string::npos) sum += std::atof(nvlinks_to.c_str() + at + to.size() + 2);
-  }
-  return sum;
-}
-
 std::string widest_of(const Facts& facts) {
   const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
   return generation > 0 && lanes > 0 ? fmt::format("Gen{:g} x{:g}", generation, lanes) : std::string();
@@ -83,14 +64,13 @@ Links::Links(const Trace& trace) {
     if (!group.starts_with("gpu") || group.find('_') != std::string::npos || id.empty()) continue;
     places_[id] = {.bus = text_fact(facts, "pci_bus_id"),
                    .path = text_fact(facts, "pci_path"),
-                   .nvlinks_to = text_fact(facts, "nvlinks_to"),
-                   .nvlink_version = text_fact(facts, "nvlink_version"),
+                   .nvlinks = nvlinks_of(facts, text_fact(facts, "pci_bus_id")),
                    .iommu_domain = text_fact(facts, "iommu_domain"),
                    .widest_link = widest_of(facts),
-                   .nvlinks = number_or(facts, "nvlinks", 0),
                    .node = number_or(facts, "numa_node", -1),
                    .acs_redirects = number_fact(facts, "acs_redirects"),
                    .host_nodes = numbers_in(text_fact(facts, "host_nodes"))};
+    buses_.push_back(places_[id].bus);
   }
 }
 
@@ -99,23 +79,9 @@ const Links::Place* Links::place(const std::string& device) const {
   return found == places_.end() ? nullptr : &found->second;
 }
 
-double Links::nvlinks_between(const Place& one, const Place& other) const {
-  if (!(one.nvlinks > 0 && other.nvlinks > 0)) return 0;
-  // NVML does not always say where they lead, or by names of a host's that a virtual machine does not know; then it is
-  // all of them.
-  const double direct = links_to(one.nvlinks_to, other.bus);
-  const bool leads_elsewhere =
-      std::ranges::any_of(places_, [&](const auto& known) { return links_to(one.nvlinks_to, known.second.bus) > 0; });
-  return direct > 0 ? direct : leads_elsewhere ? 0 : one.nvlinks;
-}
-
 Limit Links::nvlink_limit(const std::string& a, const std::string& b) const {
   const Place *one = place(a), *other = place(b);
-  if (!one || !other) return {};
-  const double count = std::min(nvlinks_between(*one, *other), nvlinks_between(*other, *one));
-  const double each = nvlink_rate(one->nvlink_version);
-  if (!(count > 0 && each > 0)) return {};
-  return {count * each, fmt::format("{:g} NVLinks {} of {:g} GB/s", count, one->nvlink_version, each * 1e-9)};
+  return one && other ? npgpu::nvlink_limit(one->nvlinks, other->nvlinks, buses_) : Limit{};
 }
 
 std::string Links::widest_link(const std::string& device) const {
@@ -174,11 +140,11 @@ std::vector<Links::Shared> Links::shared_by(const std::vector<std::string>& gpus
 std::string Links::kind(const std::string& a, const std::string& b) const {
   const Place *one = place(a), *other = place(b);
   if (!one || !other) return "a link that the trace does not name";
-  if (const double count = nvlinks_between(*one, *other); count > 0) {
-    const std::string version =
-        one->nvlink_version.empty() || one->nvlink_version == "unknown" ? "" : ' ' + one->nvlink_version;
-    return fmt::format("{:g} NVLinks{}{}", count, version,
-                       one->nvlinks_to.find("switch") == std::string::npos ? "" : " through switches");
+  if (const double count = nvlinks_between(one->nvlinks, other->nvlinks, buses_); count > 0) {
+    const Nvlinks& links = one->nvlinks;
+    return fmt::format("{:g} NVLinks{}{}", count,
+                       links.version.empty() || links.version == "unknown" ? "" : ' ' + links.version,
+                       links.to.find("switch") == std::string::npos ? "" : " through switches");
   }
   if (one->path.empty() || other->path.empty()) return "PCIe";
   const Fork fork = fork_of(one->path, other->path);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/engine/nvlink.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu::model {
@@ -47,15 +48,16 @@ class Links {
 
  private:
   struct Place {
-    std::string bus, path, nvlinks_to, nvlink_version;
+    std::string bus, path;
+    Nvlinks nvlinks{};
     std::string iommu_domain, widest_link;
-    double nvlinks = 0, node = -1, acs_redirects = not_measured;
+    double node = -1, acs_redirects = not_measured;
     std::vector<int> host_nodes{};
   };
   const Place* place(const std::string& device) const;
-  double nvlinks_between(const Place&, const Place&) const;
 
   std::map<std::string, Place> places_;  // by device
+  std::vector<std::string> buses_;       // of them all
 };
 
 }  // namespace npgpu::model

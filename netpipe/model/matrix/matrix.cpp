@@ -57,7 +57,9 @@ MatrixCell cell_of(const TransferCase& c, const Lane& lane, const TransferResult
                   c.direction == Direction::peer ? c.access : Access::write,
                   point.axes.bytes,
                   is_latency ? point.time_us : point.rate,
-                  is_doubtful(point)};
+                  is_doubtful(point),
+                  title(c),
+                  text_of(point.axes)};
   // Who loads or begins comes first.
   if (is_latency && (c.direction != Direction::peer || c.access == Access::read)) std::swap(cell.source, cell.target);
   return cell;

@@ -45,6 +45,14 @@ class MatrixJudge {
 
  private:
   NodeFinding& add(NodeFinding finding) { return all_.emplace_back(std::move(finding)); }
+  static void rest_on(NodeFinding& finding, const MatrixCell& cell) {
+    if (finding.of_case.empty()) {
+      finding.of_case = cell.of_case;
+      finding.of_point = cell.of_point;
+    } else {
+      finding.more_points.emplace_back(cell.of_case, cell.of_point);
+    }
+  }
 
   std::vector<CopyPlace> places(const CopyStates& states) const { return places_of(states, gpus_, evidence_.links); }
   // By two of the counts of copies' results, with the results of each way.
@@ -161,6 +169,7 @@ class MatrixJudge {
         by[ruling->by].with_host = way.first == "host" || way.second == "host";
         shares.insert(fmt::format("{:.0f} %", 100 * ruling->share));
         askings.take(*ruling->matrix, *ruling->cell);
+        rest_on(finding, *ruling->cell);
         const double share = ruling->cell->value.value / ruling->verdict->limit;
         if (share >= worst) continue;
         worst = share;
@@ -320,7 +329,7 @@ class MatrixJudge {
     };
     if (!undecided.empty()) {
       const CellRuling& first = *worst(undecided);
-      NodeFinding finding = finding_of(first, undecided.size(), Health::undecided);
+      NodeFinding finding = finding_of(first, undecided, Health::undecided);
       const bool split = split_.contains({first.cell->source, first.cell->target});
       finding.explanations.push_back(
           split ? Explanation{"two_kinds", "half of the pairs on one kind of link are slower than the others",
@@ -333,7 +342,7 @@ class MatrixJudge {
     }
     if (!disturbed.empty()) {
       const CellRuling& first = *worst(disturbed);
-      NodeFinding finding = finding_of(first, disturbed.size(), Health::unjudged);
+      NodeFinding finding = finding_of(first, disturbed, Health::unjudged);
       finding.explanations.push_back(
           {"neighbour", "others used the devices, their links or the processors at the same time",
            first.verdict->disturbed,
@@ -341,9 +350,12 @@ class MatrixJudge {
       add(std::move(finding));
     }
   }
-  NodeFinding finding_of(const CellRuling& ruling, std::size_t count, Health health) const {
+  NodeFinding finding_of(const CellRuling& ruling, const std::vector<const CellRuling*>& alike, Health health) const {
     const MatrixCell& cell = *ruling.cell;
     NodeFinding finding;
+    rest_on(finding, cell);
+    for (const CellRuling* one : alike)
+      if (one != &ruling) rest_on(finding, *one->cell);
     finding.devices = {cell.source, cell.target};
     finding.metric = "peer_rate";
     finding.health = health;
@@ -355,12 +367,12 @@ class MatrixJudge {
     Askings askings;
     askings.take(*ruling.matrix, cell);
     const bool has_interval = cell.value.low == cell.value.low;
-    finding.text =
-        fmt::format("copies {} -> {} ({}): {}{}, at least {}{}", cell.source, cell.target, askings.text(),
-                    in_gb_s(cell.value.value),
-                    has_interval ? fmt::format(" ({:.3g} to {:.3g})", cell.value.low * 1e-9, cell.value.high * 1e-9)
-                                 : std::string(" (without an interval)"),
-                    in_gb_s(ruling.verdict->limit), count > 1 ? fmt::format("; {} more like it", count - 1) : "");
+    finding.text = fmt::format(
+        "copies {} -> {} ({}): {}{}, at least {}{}", cell.source, cell.target, askings.text(),
+        in_gb_s(cell.value.value),
+        has_interval ? fmt::format(" ({:.3g} to {:.3g})", cell.value.low * 1e-9, cell.value.high * 1e-9)
+                     : std::string(" (without an interval)"),
+        in_gb_s(ruling.verdict->limit), alike.size() > 1 ? fmt::format("; {} more like it", alike.size() - 1) : "");
     finding.basis = fmt::format("{} {}, times {:g}", ruling.by, in_gb_s(ruling.reached), ruling.share);
     return finding;
   }
