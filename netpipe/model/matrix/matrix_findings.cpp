@@ -302,7 +302,7 @@ class MatrixJudge {
     add(std::move(finding));
   }
 
-  // ---- what cannot be told ------------------------------------------------------------------------------------------
+  // ---- what cannot be judged ----------------------------------------------------------------------------------------
 
   void untold_rates() {
     std::vector<const CellRuling*> undecided, disturbed;
