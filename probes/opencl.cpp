@@ -13,7 +13,7 @@ namespace npgpu::opencl {
 
 namespace {
 
-// What shapes assume where the driver does not tell.
+// What shapes assume where the driver does not say.
 constexpr std::uint64_t assumed_cache = 64 * MiB;
 constexpr std::uint32_t assumed_blocks_of_unit = 32;
 

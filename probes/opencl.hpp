@@ -21,10 +21,10 @@
 
 namespace npgpu::opencl {
 
-// layout_of(), with the clock of a CPU as the host's own probes have it: OpenCL tells the one that its maker sells it
+// layout_of(), with the clock of a CPU as the host's own probes have it: OpenCL gives the one that its maker sells it
 // by.
 Layout probed_layout(const std::string& device, DataType type);
-// layout_of(), with what the driver does not tell replaced by what today's largest GPUs have, so that shapes reach far
+// layout_of(), with what the driver does not say replaced by what today's largest GPUs have, so that shapes reach far
 // enough: how much the last cache holds, and how many blocks a unit.
 Layout layout_for_shapes(const std::string& device, DataType type);
 bool is_cpu(const std::string& device);

@@ -1,4 +1,4 @@
-// The probes that hold a pattern against a rule: how threads' places lie to each other, and which shapes show it. CUDA
+// The probes that compare a pattern with a rule: how threads' places lie to each other, and which shapes show it. CUDA
 // and simulated devices share them.
 #pragma once
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "netpipe/devices/opencl/copy_channel.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/copy_cases.hpp"
+#include "netpipe/modules/opencl/copy_channel.hpp"
 #include "npgpu/error.hpp"
 
 namespace opencl_faults_test {

@@ -51,7 +51,7 @@ TEST_CASE("a kernel is built, launched, timed, and its results come back") {
   const opencl::Buffer buffer = bench.buffer(numbers.size() * sizeof(cl_uint));
   bench.write(buffer, numbers.data(), buffer.bytes());
   kernel.set(buffer, cl_uint{7}, opencl::Local{32 * sizeof(cl_uint)});
-  const ProbeSample once = bench.time(kernel, {.groups = 8, .items = 32});
+  const ProbeSample once = bench.time(1, kernel, {.groups = 8, .items = 32});
   const ProbeSample thrice = bench.time(3, kernel, {.groups = 8, .items = 32});
   bench.read(buffer, numbers.data(), buffer.bytes());
   for (cl_uint i = 0; i < numbers.size(); ++i) CHECK(numbers[i] == 16 * i + 15 * 7);

@@ -3,8 +3,8 @@
 
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/node.hpp"
-#include "netpipe/devices/simulated/node_channel.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
+#include "netpipe/modules/node_channel.hpp"
 #include "npgpu/error.hpp"
 
 namespace simulated_node_test {

@@ -18,7 +18,7 @@ enum class Agreement {
   agrees,        // the value is within the tolerance of the reference
   disagrees,     // the whole interval is outside it
   undecided,     // neither is certain, or there is no value: the note says why
-  no_reference,  // nothing to hold it against
+  no_reference,  // nothing to compare it with
 };
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<Agreement>{"agrees", "disagrees", "undecided",

@@ -1,6 +1,6 @@
 // Copies of many pieces: blocks of a cache, the faces of a grid, tiles of a matrix. A program can issue them in several
-// ways, and which one is done first depends on how many pieces there are, and how large they are. A case asks that
-// question; the way is an axis of its points.
+// ways, and which one is fastest depends on the number and the size of the pieces. A case asks that question; the way
+// is an axis of its points.
 //
 // Example:
 //   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0

@@ -111,7 +111,7 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Collectives>&
   return {Seconds{1.5e-5} + moved(2 * bytes, 1.5e11), Seconds{2e-3} + moved(4 * bytes, 1e12)};
 }
 
-// Of all visits to a point; `rest` is what each takes beside its trials.
+// Of all visits to a point; `rest` is what each takes in addition to its trials.
 Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
   if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;
   const Seconds trial = std::max(how.adaptive.trial, repeat), share = how.adaptive.budget / how.rounds;

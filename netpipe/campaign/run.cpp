@@ -136,8 +136,8 @@ class Run {
     state_.writer.note("side_by_side", {{"processes", static_cast<std::int64_t>(gpus.size())}});
   }
 
-  // Points of each GPU that was measured beside others, visited once more while those rest: a large copy each way, and
-  // a kernel on all of it.
+  // Points of each GPU that was measured while others worked, visited once more while those rest: a large copy each
+  // way, and a kernel on all of it.
   void once_more_alone() {
     if (elsewhere_.empty() || settings_.doubtful) return;  // what is doubtful is looked at again by who judges
     Facts facts = {{"processes", static_cast<std::int64_t>(elsewhere_.size())}};
@@ -171,7 +171,7 @@ class Run {
     Consensus* const everyone = settings_.ranks.everyone;
     if (state_.round > 0 && !everyone) std::ranges::shuffle(order, state_.random);  // ranks meet in the plan's order
     for (const auto& visit : order)
-      if (!result_.stopped || everyone) visit();  // who is stopped tells the others where they meet
+      if (!result_.stopped || everyone) visit();  // who is stopped says so to the others where they meet
     result_.stopped = any(everyone, result_.stopped);
     if (rounds > 1 && state_.round < rounds && !result_.stopped) observer_.round_done(state_.round + 1, rounds);
   }

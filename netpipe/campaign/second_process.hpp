@@ -1,4 +1,4 @@
-// A runner that measures beside a second process what asks for it (npgpu/beside.hpp).
+// A runner that measures with a second process at work, where the question asks for one (npgpu/beside.hpp).
 #pragma once
 
 #include <algorithm>

@@ -239,7 +239,6 @@ int run_check(const Options& options) {
   try {
     for (const char* option : {"junit", "openmetrics"})  // before anything is measured that it could not hold
       if (const auto path = options.maybe(option)) check_output(option, *path, true);
-    again_time(options);  // a value that is no time is refused, also where --trace or --dry-run do not use it
     if (!options.has("trace")) return measure_and_judge(options);
     CheckOf check;
     judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));

@@ -24,7 +24,7 @@ namespace npgpu::cli {
 
 namespace {
 
-// What a rank tells the others of itself.
+// What a rank sends the others of itself.
 struct RankGpu {
   std::string id, uuid, name, library, pid;
 

@@ -166,8 +166,6 @@ int run_collectives(const Options& options) {
   // other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   if (is_in_job()) return collectives_in_ranks(options);
-  parse_duration("rank-timeout",
-                 options.text("rank-timeout"));  // unused outside a job; a value that is no time is refused
   return measure(options, measure_options(options), plan_of_collectives, end_collectives);
 }
 

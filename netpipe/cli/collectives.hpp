@@ -16,7 +16,7 @@ void require_steps(const Plan&);
 // Prints, and returns the exit code.
 int end_collectives(const CampaignResult&, const MeasureOptions&);
 
-// A launcher of jobs started this process beside others.
+// A launcher of jobs started this process and others.
 bool is_in_job();
 // The whole command in a rank.
 int collectives_in_ranks(const Options&);

@@ -15,7 +15,7 @@ namespace {
 
 // What the links allow, by copies of kernels, which is what NCCL's are.
 Plan copies_at_once(const std::vector<DeviceInfo>& gpus) {
-  constexpr std::uint64_t simulated_copy = 16 * MiB;  // beside it latencies are small
+  constexpr std::uint64_t simulated_copy = 16 * MiB;  // so large that latencies are small
   return matrix_plan(gpus,
                      {.parts = {gpus.size() == 2 ? MatrixPart::both : MatrixPart::together},
                       .accesses = {Access::write},

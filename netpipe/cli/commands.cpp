@@ -10,12 +10,14 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/measure_options.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
@@ -86,9 +88,13 @@ int dispatch(const Arguments& arguments) {
   }
   const Command& command = command_named(first);
   Options options(command);
-  if (options.read(spread_cases({arguments.begin() + 1, arguments.end()}))) return command.run(options);
-  explain(options);
-  return exit_code::done;
+  if (!options.read(spread_cases({arguments.begin() + 1, arguments.end()}))) {
+    explain(options);
+    return exit_code::done;
+  }
+  std::optional<TextToErrors> elsewhere;
+  if (std::ranges::any_of(options.files_beside(), is_standard_output)) elsewhere.emplace();
+  return command.run(options);
 }
 
 }  // namespace

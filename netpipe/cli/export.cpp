@@ -1,4 +1,6 @@
 // npgpu export: a trace as something that other programs read.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iostream>
@@ -23,8 +25,8 @@ void write(std::ostream& out, const Options& options, const std::vector<Trace>& 
   const std::string format = options.text("format");
   const Trace& trace = runs.front();  // the only one, but for summaries
   if (format != "csv" && (options.has("table") || options.on("summary")))
-    throw Error(ErrorKind::usage,
-                "--table and --summary choose what csv holds; npout holds one series, the others all");
+    throw Error(ErrorKind::usage, fmt::format("--{} chooses what csv holds, and --format is {}",
+                                              options.has("table") ? "table" : "summary", format));
   if (format == "csv") {
     const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
     return export_csv(out, runs, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});

@@ -84,7 +84,7 @@ Command fleet() {
   return {
       "fleet",
       "which GPUs of thousands of traces differ from the others, and why",
-      "Holds the GPUs of many traces against each other by key figures: links each way, memory, computing power, "
+      "Compares the GPUs of many traces with each other by key figures: links each way, memory, computing power, "
       "latencies, calls. A group is what has the same model, driver and link. A GPU is a suspect if a key figure takes "
       "more time than the group's median by more than healthy GPUs of a model differ; if its own times scatter, or "
       "grow within its run, as others' do not; if its own plan had a figure and it has no valid one; if it has fewer "

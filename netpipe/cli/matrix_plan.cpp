@@ -228,7 +228,7 @@ class Planner {
     plan_.left_out.push_back(why);
   }
 
-  // What a job pays with a second process: by the host's clock, as the job sees it. Alone and beside are batches of
+  // What a job pays with a second process: by the host's clock, as the job sees it. Alone and with it are batches of
   // their own, so that in each round there is one second process for each kind, and none while others are alone.
   void processes(const DeviceInfo& gpu) {
     constexpr double exclusive_process = 3;  // cudaComputeModeExclusiveProcess

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <random>
 
 #include "netpipe/campaign/provenance.hpp"
@@ -29,8 +28,9 @@ Repetition repetition(const Options& options, Repetition r) {
   r.is_classic = kind == "classic";
   if (!r.is_classic && kind != "adaptive")
     throw Error(ErrorKind::usage, "--schedule: '" + kind + "' is none of adaptive, classic");
-  for (const char* other :
-       r.is_classic ? std::array{"tolerance", "budget", "trial-time"} : std::array{"target-time", "repeats", "repeats"})
+  const std::vector<const char*> others =
+      r.is_classic ? std::vector{"tolerance", "budget", "trial-time"} : std::vector{"target-time", "repeats"};
+  for (const char* other : others)
     if (options.has(other))
       throw Error(ErrorKind::usage,
                   std::string("--") + other + " belongs to --schedule " + (r.is_classic ? "adaptive" : "classic"));

@@ -7,13 +7,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <numeric>
+#include <ranges>
 #include <sstream>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/measure_options.hpp"
 #include "netpipe/cli/option_words.hpp"
+#include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/variables.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
@@ -30,7 +34,7 @@ constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "re
                                                 "json",        "dry-run",    "config",    "help",   "junit",
                                                 "openmetrics", "exit-codes", "reference", "expect", "all"};
 
-// Their files are written.
+// Their files are written; of all but the first in addition to what is printed.
 constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", "junit", "openmetrics", "keep"};
 
 // Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
@@ -56,7 +60,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 // Whether both would be the same plain file.
 bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   std::error_code error;
-  if (a.empty() || a == "-" || b.empty()) return false;
+  if (a.empty() || b.empty()) return false;
   if (!std::filesystem::exists(a, error))
     return std::filesystem::weakly_canonical(std::filesystem::absolute(a, error), error) ==
            std::filesystem::weakly_canonical(std::filesystem::absolute(b, error), error);
@@ -157,6 +161,7 @@ bool Options::read(const Arguments& arguments) {
     po::store(po::parse_environment(known, of_variable), values_);
     if (const auto path = maybe("config")) read_file(*path, known);
     po::notify(values_);
+    refuse_no_quantities();
     refuse_one_file_for_two();
     hint_at_variables(std::cerr);
   } catch (const po::unknown_option& e) {
@@ -207,6 +212,22 @@ void Options::read_file(const std::string& path, const po::options_description& 
   }
 }
 
+// Values that are none of their kind, also of options that have no use in this run. Which of them a command can do with
+// is its own business.
+void Options::refuse_no_quantities() const {
+  constexpr double largest = std::numeric_limits<double>::max();
+  for (const Option& option : options_) {
+    const Meaning& meaning = glossary().at(option.name);
+    if (meaning.value.empty() || meaning.repeats || !has(option.name)) continue;
+    const std::string value = text(option.name);
+    if (meaning.value == "TIME") parse_duration(option.name, value, Seconds{0});
+    else if (meaning.value == "SIZE") parse_size(option.name, value);
+    else if (meaning.value == "N") parse_count(option.name, value, 0);
+    else if (meaning.value == "SHARE") parse_fraction(option.name, value);
+    else if (meaning.value == "T" || meaning.value == "RATE") parse_number(option.name, value, 0, largest);
+  }
+}
+
 void Options::refuse_one_file_for_two() const {
   for (const std::string_view output : of_outputs) {
     const std::string name(output);
@@ -217,10 +238,21 @@ void Options::refuse_one_file_for_two() const {
       const Meaning& meaning = glossary().at(other.name);
       const bool is_kept = name == "keep" && other.name == "reference";
       if (other.name == name || meaning.value != "FILE" || meaning.repeats || is_kept) continue;
-      if (const auto same = maybe(other.name); same && is_one_file(*path, *same))
+      const auto same = maybe(other.name);
+      if (!same) continue;
+      const bool is_output = std::ranges::find(of_outputs, other.name) != std::end(of_outputs);
+      if (is_standard_output(*path) ? is_output && is_standard_output(*same) : is_one_file(*path, *same))
         refuse(fmt::format("--{} and --{} name one file, '{}'", name, other.name, *path));
     }
   }
+}
+
+std::vector<std::string> Options::files_beside() const {
+  std::vector<std::string> paths;
+  for (const std::string_view output : of_outputs | std::views::drop(1))
+    if (const auto path = is_option(std::string(output)) ? maybe(std::string(output)) : std::nullopt)
+      paths.push_back(*path);
+  return paths;
 }
 
 std::optional<std::string> Options::maybe(const std::string& option) const {

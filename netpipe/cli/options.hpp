@@ -62,6 +62,8 @@ class Options {
   std::pair<std::vector<std::string>, std::vector<std::string>> sides() const;
 
   std::string help(std::size_t width) const;
+  // Names of the files that are written in addition to what is printed.
+  std::vector<std::string> files_beside() const;
   // What was asked to be measured, in one line: "transfer --device host --sizes 8,64". Options that say where results
   // go are left out, and so is what the command would have done anyway.
   std::string plan() const;
@@ -71,6 +73,7 @@ class Options {
  private:
   void complete(Arguments&) const;
   bool is_option(const std::string& name) const;
+  void refuse_no_quantities() const;
   void refuse_one_file_for_two() const;
   void read_file(const std::string& path, const boost::program_options::options_description& known);
   [[noreturn]] void refuse(const std::string& what) const;

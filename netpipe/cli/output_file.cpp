@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::streambuf* standard_output = nullptr;  // where std::cout does not lead there
+
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 // The open descriptor that "-", /dev/stdout, /dev/fd/63 or /proc/self/fd/63 stands for. Its name leads to a file, but
@@ -109,6 +111,17 @@ template <class Work> void named_by(const std::string& option, Work work) {
 
 }  // namespace
 
+bool is_standard_output(const std::string& path) { return descriptor_named(path) == STDOUT_FILENO; }
+
+TextToErrors::TextToErrors() : before_(std::cout.rdbuf(std::cerr.rdbuf())) { standard_output = before_; }
+
+TextToErrors::~TextToErrors() {
+  const std::ios::iostate state = std::cout.rdstate();
+  std::cout.rdbuf(before_);  // forgets it
+  std::cout.setstate(state);
+  standard_output = nullptr;
+}
+
 void check_output(const std::string& option, const std::string& path, bool force) {
   if (descriptor_named(path)) return;
   if (path.empty()) throw Error(ErrorKind::usage, "--" + option + ": needs a file name");
@@ -123,7 +136,9 @@ void write_file(const std::string& option, const std::string& path, bool force,
   write(out);
   const std::string text = std::move(out).str();
   if (descriptor == STDOUT_FILENO) {
-    std::cout << text << std::flush;  // how that went is said at the end
+    // How that went is said at the end.
+    std::ostream to(standard_output ? standard_output : std::cout.rdbuf());
+    if (!(to << text << std::flush)) std::cout.setstate(std::ios::badbit);
     return;
   }
   named_by(option, [&] {

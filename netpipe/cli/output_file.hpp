@@ -1,8 +1,9 @@
-// A file that a command writes beside its results.
+// A file that a command writes in addition to what it prints.
 #pragma once
 
 #include <functional>
 #include <ostream>
+#include <streambuf>
 #include <string>
 
 namespace npgpu::cli {
@@ -15,6 +16,22 @@ void write_file(const std::string& option, const std::string& path, bool force,
 
 // Throws what write_file() would throw about the path: before a run of minutes, whose results it is to hold.
 void check_output(const std::string& option, const std::string& path, bool force);
+
+// "-", /dev/stdout, /dev/fd/1
+bool is_standard_output(const std::string& path);
+
+// One thing goes to standard output. As long as this lives, std::cout leads to standard error, and files whose name
+// stands for standard output are written there alone.
+class TextToErrors {
+ public:
+  TextToErrors();
+  ~TextToErrors();
+  TextToErrors(const TextToErrors&) = delete;
+  TextToErrors& operator=(const TextToErrors&) = delete;
+
+ private:
+  std::streambuf* before_;
+};
 
 // A trace is written in many places of its file: throws Error(usage) for a name that stands for an open descriptor.
 void check_trace_output(const std::string& path);

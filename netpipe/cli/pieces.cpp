@@ -1,4 +1,4 @@
-// npgpu pieces: which way of copying many pieces is done first; and what npgpu predict says of others.
+// npgpu pieces: which way of copying many pieces is fastest; and what npgpu predict says of others.
 #include "netpipe/cli/pieces.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::vector<PieceWay> ways_of(const Options& options) {
   return all;
 }
 
-// The usual ones, as far as the options say nothing else.
+// The usual shapes, but for what options name.
 std::vector<PieceShape> shapes_of(const Options& options) {
   const auto usual = usual_pieces();
   std::vector<std::uint32_t> pieces;
@@ -116,7 +116,7 @@ template <class E> bool is_named(const Options& options, const std::string& opti
 bool names_pieces(const Options& options) { return options.has("pieces") || options.has("piece-bytes"); }
 
 void refuse_options_of_pieces(const Options& options) {
-  (void)is_named(options, "direction", Direction::h2d);  // what is no word is told first
+  (void)is_named(options, "direction", Direction::h2d);  // what is no word is refused first
   for (const char* option : {"layout", "other-layout"}) (void)is_named(options, option, PieceLayout::contiguous);
   for (const char* option : {"direction", "layout", "other-layout"})
     if (options.has(option))

@@ -169,24 +169,7 @@ bool names_no_job(const Options& options) {
   return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
                               [&](const char* option) { return options.has(option); });
 }
-int run_predict(const Options& options) {
-  const Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  if (options.has("all-reduce")) return predict_all_reduce(options, trace);
-  if (!names_pieces(options)) refuse_options_of_pieces(options);
-  else return predict_pieces(options, trace, options.place("TRACE"));
-  const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
-  if (!names_job && !of_measured)
-    throw Error(
-        ErrorKind::usage,
-        "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, a trace of measured "
-        "ones with --measured, or --pieces with --piece-bytes");
-  MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
-  if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
-  const ModelErrors errors = errors_for(options, costs);
-  if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
-    costs.costs.stream_create = costs.create;
-  if (const auto path = options.maybe("jobs")) return predict_list(options, *path, costs);
-
+int predict_one(const Options& options, const MeasuredCosts& costs, const ModelErrors& errors) {
   ForecastReport of;
   of.costs = &costs;
   of.job = read_job(options, costs);
@@ -230,6 +213,27 @@ int run_predict(const Options& options) {
     simulation_text(std::cout, played, terminal_style());
   }
   return exit_code::done;
+}
+
+int run_predict(const Options& options) {
+  const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (options.has("all-reduce")) return predict_all_reduce(options, trace);
+  if (!names_pieces(options)) refuse_options_of_pieces(options);
+  else return predict_pieces(options, trace, options.place("TRACE"));
+  const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
+  if (!names_job && !of_measured)
+    throw Error(
+        ErrorKind::usage,
+        "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, a trace of measured "
+        "ones with --measured, or --pieces with --piece-bytes");
+  MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
+  if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
+  const ModelErrors errors = errors_for(options, costs);
+  if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
+    costs.costs.stream_create = costs.create;
+  if (const auto path = options.maybe("jobs")) return predict_list(options, *path, costs);
+
+  return predict_one(options, costs, errors);
 }
 
 }  // namespace

@@ -287,7 +287,7 @@ int in_all_ranks(const Options& options, const RankWork& how) {
     return code;
   } catch (const Error& e) {
     if (all.size() < 2 || !ranks::is_open()) throw;
-    // The others wait for this rank: they cannot be told otherwise.
+    // The others wait for this rank: there is no other way to reach them.
     complain(all.name(all.rank()) + ": " + e.what());
     all.world().abort(exit_code_of(e.kind()));
     return exit_code_of(e.kind());  // not reached

@@ -1,4 +1,4 @@
-// Figures that are beyond their limits, or whose intervals hold them, are measured again before anybody is told.
+// Figures that are beyond their limits, or whose intervals hold them, are measured again before they are reported.
 #pragma once
 
 #include <set>

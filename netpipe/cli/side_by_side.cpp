@@ -72,7 +72,7 @@ process::Child started_for(const Part& part, int standard_input, int turn) {
                                      {nowhere.get(), STDOUT_FILENO},
                                      {log.get(), STDERR_FILENO},
                                      {turn, inherited_turn}},
-                           .in_own_group = true};  // it is told to stop once, by this process
+                           .in_own_group = true};  // this process alone stops it, once
   program.words.insert(program.words.begin(), "npgpu");
   return process::started(program, "a process for " + part.device);
 }

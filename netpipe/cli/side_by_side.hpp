@@ -1,5 +1,5 @@
 // GPUs measured at once, each by a process of its own: this program again, for that device alone, into a trace of its
-// own beside the campaign's, which takes it over. Processes, and not threads, so that no call into the driver waits for
+// own, which the campaign takes over. Processes, and not threads, so that no call into the driver waits for
 // another GPU's. Starting CUDA takes as long as a third of a short check: so the processes do it while this one does.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace npgpu::cli {
 class SideBySide final : public GpuProcesses {
  public:
   explicit SideBySide(std::string output);  // the campaign's trace
-  ~SideBySide() override;                   // processes that are left are told to stop, and awaited
+  ~SideBySide() override;                   // stops processes that are left, and waits for them
   SideBySide(const SideBySide&) = delete;
   SideBySide& operator=(const SideBySide&) = delete;
 
@@ -24,7 +24,7 @@ class SideBySide final : public GpuProcesses {
   // first point, and waits for run(). Throws Error if one cannot be started.
   void prepare(const std::vector<std::string>& devices);
   // Lets those of these devices measure, and returns when they have ended, in the order of `devices`; others end. When
-  // `stop` says so they are told to save what they have, and end. Throws as prepare() does.
+  // `stop` says so they are to save what they have, and end. Throws as prepare() does.
   std::vector<Part> run(const std::vector<std::string>& devices, const std::function<bool()>& stop) override;
 
  private:
@@ -37,7 +37,7 @@ class SideBySide final : public GpuProcesses {
   std::vector<std::unique_ptr<Process>> processes_;
 };
 
-// Where this process is one of those: it is told to stop also when the one that started it is gone, however that ended.
+// Where this process is one of those: it also stops when the one that started it is gone, however that ended.
 void stop_with_parent();
 bool is_one_of_several();  // after stop_with_parent(), until it may measure
 // For Settings::host_turn; empty where it is not.

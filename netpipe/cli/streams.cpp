@@ -124,9 +124,9 @@ Command streams() {
   return {
       "streams",
       "time jobs cut into streams, and what their parts cost",
-      "Times jobs that copy bytes to a GPU, run a kernel and copy bytes back, cut into chunks that are issued to "
-      "streams; and the copies, kernels and streams alone, which npgpu predict needs. Every result is compared, word "
-      "by word. Host times are taken on a core whose other hyperthread is idle.",
+      "Times jobs that copy bytes to a GPU, run a kernel and copy bytes back. A job is cut into chunks, which are "
+      "issued to streams. The experiment overheads times copies, kernels and streams alone, which npgpu predict needs. "
+      "Every word of every result is compared. Host times are taken on a core whose other hyperthread is idle.",
       {},
       {"npgpu streams --experiment overheads",
        "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},

@@ -38,15 +38,10 @@ Timing standard_timing(const TransferCase& c) {
   return only_enqueues(c) && c.direction != Direction::h2h ? Timing::gated : Timing::host;
 }
 
-void refuse_options_of_ranks(const Options& options) {
-  if (options.has("chunk"))
-    throw Error(ErrorKind::usage, "--chunk: only messages between ranks go in chunks: --module mpi or ucx");
-  parse_duration("rank-timeout", options.text("rank-timeout"));  // it means nothing here, and is no nonsense
-}
-
 Plan transfer_plan(const Options& options) {
   refuse_targets_without_peers(options);
-  refuse_options_of_ranks(options);
+  if (options.has("chunk"))
+    throw Error(ErrorKind::usage, "--chunk: only messages between ranks go in chunks: --module mpi or ucx");
   const auto axes = axes_of(transfer_sizes(options));
   Plan plan;
   const auto add_case = [&](const Module& module, const DeviceInfo& device, TransferCase c) {

@@ -10,7 +10,7 @@ namespace npgpu::cli {
 std::string option_of_variable(const std::string& variable);
 
 // A line for each variable that npgpu does not know, and that is nearly the name of one: it would have no effect, and
-// nobody would be told. Others that begin so are a site's own (NPGPU_ROOT).
+// nobody would notice. Others that begin so are a site's own (NPGPU_ROOT).
 void hint_at_variables(std::ostream&);
 
 }  // namespace npgpu::cli

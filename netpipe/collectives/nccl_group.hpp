@@ -34,7 +34,8 @@ class Group {
   struct Trial {
     Seconds host{0};
     std::vector<std::optional<Seconds>> device{};  // of each GPU; nothing where its gate timed out
-    // Of each GPU, a launch of the kernel beside; nothing where launches were over before. Empty where there is none.
+    // Of each GPU, a launch of the kernel of --overlap; nothing where launches were over before. Empty where there is
+    // none.
     std::vector<std::optional<Seconds>> kernel{};
     bool is_valid() const;
   };

@@ -82,7 +82,7 @@ class Rank {
   void forget_graphs() { graphs_.clear(); }
   // Of an attempt that failed.
   void abandon_capture();
-  // The kernel beside that the step asks for; null if none.
+  // The kernel at the same time that the step asks for; null if none.
   collectives::BesideKernel* beside();
   void start(bool gated);
   void stop();

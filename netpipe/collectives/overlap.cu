@@ -123,7 +123,7 @@ void BesideKernel::reset() {
   state = {};
   state.wrong = wrong;
   cuda::check(cudaMemcpyAsync(state_.data(), &state, sizeof state, cudaMemcpyHostToDevice, stream_.get()),
-              "preparing a kernel beside");
+              "preparing the kernel of --overlap");
   stream_.synchronize();
 }
 
@@ -143,9 +143,9 @@ std::optional<Seconds> BesideKernel::stop() {
   const bool is_over = cudaStreamQuery(stream_.get()) == cudaSuccess;
   State& state = *as<State>(host_);
   state.stop = 1;
-  // By a copy engine, as a kernel would wait for room beside the launches.
+  // By a copy engine, as a kernel would wait for room among the launches.
   cuda::check(cudaMemcpyAsync(state_.data(), &state.stop, sizeof state.stop, cudaMemcpyHostToDevice, control_.get()),
-              "stopping a kernel beside");
+              "stopping the kernel of --overlap");
   control_.synchronize();
   const auto each = mean_launch(most_launches);
   return is_over ? std::nullopt : each;

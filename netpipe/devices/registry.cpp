@@ -22,7 +22,7 @@ std::vector<std::string> DeviceFamily::node(const std::string& id) const {
   if (!has_gpus()) return {id};
   std::vector<std::string> all;
   for (const DeviceInfo& one : list()) all.push_back(one.id);
-  // One that is not there has no node: whoever asks for it is told so, and does not get the others in its place.
+  // One that is not there has no node: whoever asks for it learns that, and does not get the others in its place.
   return std::ranges::find(all, id) == all.end() ? std::vector{id} : all;
 }
 

@@ -45,7 +45,7 @@ const Probe* find(const EnergyCase& c) {
   return nullptr;
 }
 
-// The probe's case, by its own list: types and forms that it does not tell apart are its own.
+// The probe's case, by its own list: types and forms that it does not distinguish are its own.
 std::optional<ProbeCase> question_of(const Probe& probe, const EnergyCase& c) {
   for (const ProbeCase& one : probe.cases(c.device))
     if (one.operation == operation_of(c.work) && one.form == Form::streaming && one.space == c.space &&

@@ -37,7 +37,7 @@ MemoryNeed available(const EnergyCase&);
 // device that has room for the gate's kernel.
 struct CopyForm {
   bool gated = true;
-  std::uint64_t bytes = 64 * MiB;  // so large that calls cost nothing beside them
+  std::uint64_t bytes = 64 * MiB;  // so large that the cost of calls is nothing
 };
 // Null of a case that does nothing. Throws Error.
 std::unique_ptr<Load> open_load(const EnergyCase&, const CopyForm& = {});

@@ -40,7 +40,7 @@ Tails tails_of(const std::vector<LaneTime>&, std::uint64_t repeats, std::uint64_
 // out. One channel, or several that only enqueue and are timed on the device, are driven from one thread, otherwise
 // each from a thread of its own. Channels of `load` are driven from a thread each: they copy before the first measured
 // operation, and until the last measured one has ended.
-// `tails` is heeded only where one thread drives all channels and they are timed on their devices.
+// `tails` is used only where one thread drives all channels and they are timed on their devices.
 std::optional<std::vector<LaneTime>> run_trial(const TransferCase&, std::span<Channel* const> measured,
                                                std::span<Channel* const> load, std::uint64_t repeats,
                                                const Tails& tails = {});

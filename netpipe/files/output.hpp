@@ -16,14 +16,14 @@ std::filesystem::path place_of(const std::filesystem::path&, const std::string& 
 // Error(usage) if the file is there and its permissions let nobody write it, or not this user.
 void refuse_protected(const std::filesystem::path&);
 
-// X.h5.lock beside X.h5, and .X.h5.npgpu-tmp.
+// X.h5.lock next to X.h5, and .X.h5.npgpu-tmp.
 std::filesystem::path beside(const std::filesystem::path&, const char* suffix);
 std::filesystem::path hidden_beside(const std::filesystem::path&, const std::string& what);
 
 // The folder that a path lies in, "." for a bare name.
 std::filesystem::path folder_of(const std::filesystem::path&);
 
-// Removes the file unless it is told to keep it; an empty path is none.
+// Removes the file unless keep() was called; an empty path is none.
 class Unfinished {
  public:
   explicit Unfinished(const std::filesystem::path& path) : path_(path) {}

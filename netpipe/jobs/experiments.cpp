@@ -127,7 +127,7 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
     for (const std::uint64_t rounds : {1, 64, 1024})
       for (const JobCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = warps * line, .iterations = rounds});
-  // And cut into as many, in one stream and in a stream each: whether parts run beside each other.
+  // And cut into as many, in one stream and in a stream each: whether parts run at the same time.
   for (const std::uint32_t n : {2u, 4u, 8u, 16u, 32u, 64u})
     for (const std::uint32_t streams : {1u, n})
       for (const JobCase& c : {increment, memory, compute})
@@ -155,7 +155,7 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
         }
   }
 
-  // Both directions at once, and either beside a kernel: how they slow each other, and how many engines there are.
+  // Both directions at once, and each with a kernel: how they slow each other, and how many engines there are.
   JobCase apart = copies;
   apart.order = Order::independent;
   for (std::uint64_t bytes = MiB; bytes <= 64 * MiB; bytes *= 2)

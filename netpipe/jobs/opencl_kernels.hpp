@@ -1,5 +1,5 @@
 // What jobs do to words of memory, in OpenCL C: the same kernels, and the same words before and after them, as
-// workload_kernels.cu has for CUDA. Every word can be told from its place; nothing a run leaves passes for the next
+// workload_kernels.cu has for CUDA. Every word follows from its place; nothing a run leaves passes for the next
 // one's result.
 #pragma once
 

@@ -1,6 +1,6 @@
 // What jobs do to words of memory: the workloads' kernels, and what every word must be before and after them.
 //
-// Every word can be told from its place alone: input from its number on the host, device memory from its number there
+// Every word follows from its place alone: input from its number on the host, device memory from its number there
 // and the run, results from these by arithmetic modulo 2^32. Nothing a run leaves passes for the next one's result: the
 // device's words are set anew before each run, and the kernels add the run's own factor.
 #pragma once

@@ -61,7 +61,7 @@ TransferCase usual_case(const std::string& device, Direction) {
   return ranks::rank_case({device, 0}, {device, 1}, module_name);
 }
 bool is_silent() { return ranks::is_connected() && ranks::rank_set().rank() != 0; }
-// The other rank waits for this one, and cannot be told otherwise.
+// The other rank waits for this one: there is no other way to reach it.
 void part(int code) {
   if (ranks::is_open() && ranks::is_connected() && ranks::rank_set().size() == 2) ranks::rank_set().world().abort(code);
 }

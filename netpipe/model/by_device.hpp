@@ -9,7 +9,7 @@
 
 namespace npgpu::model {
 
-// In the order of the trace. Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
+// In the order of the trace. Two GPUs may have been called cuda:0 in turn; their UUIDs distinguish them.
 template <class K> std::vector<std::vector<const Series<K>*>> by_device(const Trace& trace) {
   std::vector<std::vector<const Series<K>*>> all;
   for (const Series<K>& series : trace.of<K>()) {

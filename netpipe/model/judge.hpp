@@ -15,7 +15,7 @@ enum class Ruling {
   ok,         // the interval is within the limit, or enough visits are
   slow,       // the whole interval is beyond it
   undecided,  // neither is certain
-  no_limit,   // there is nothing to hold it against
+  no_limit,   // there is nothing to compare it with
   no_figure,  // no rate or time can be so: NaN, infinite, zero or negative
 };
 

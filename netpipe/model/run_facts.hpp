@@ -1,4 +1,4 @@
-// What a trace says of its run: facts as texts, and what tells the runs of a merged file apart.
+// What a trace says of its run: facts as texts, and what distinguishes the runs of a merged file.
 #pragma once
 
 #include <compare>

@@ -92,10 +92,6 @@ double log_time(double value, FigureUnit unit) {
   return is_rate(unit) ? -std::log(value) : std::log(value);
 }
 
-double log_near(const FleetFigure& figure) {
-  return log_time(is_rate(figure.unit) ? figure.high : figure.low, figure.unit);
-}
-
 std::string text_of_figure(double value, FigureUnit unit) {
   return figure_text(value, unit_of(unit)) + (unit == FigureUnit::us_a_load ? " a load" : "");
 }

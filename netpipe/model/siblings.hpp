@@ -42,8 +42,6 @@ Ruling rule_apart(double share, double low, double limit);
 bool is_rate(FigureUnit);
 // Logarithm of the time that a figure stands for, up to a constant: more is worse. NaN where the value is not positive.
 double log_time(double value, FigureUnit);
-// The end of the interval at which the GPU is best; NaN where there is none.
-double log_near(const FleetFigure&);
 std::string text_of_figure(double value, FigureUnit);  // "27.90 GB/s"
 // Of those for which a GPU is taken out of service.
 constexpr bool is_grave(FigureKind kind) {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "netpipe/devices/opencl/copy_channel.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/copy_cases.hpp"
+#include "netpipe/modules/opencl/copy_channel.hpp"
 #include "npgpu/module.hpp"
 
 namespace npgpu {

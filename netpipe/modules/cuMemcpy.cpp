@@ -2,8 +2,8 @@
 #include <cuda.h>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/copy_channel.hpp"
 #include "netpipe/engine/copy_cases.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include "netpipe/devices/cuda/copy_channel.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 
 namespace npgpu {
 

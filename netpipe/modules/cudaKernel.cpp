@@ -3,10 +3,10 @@
 // the other: the latency of a load, or of an atomic addition. Flags go to and fro between two that wait for each other.
 #include <cuda_runtime_api.h>
 
-#include "netpipe/devices/cuda/chase_channel.hpp"
-#include "netpipe/devices/cuda/copy_channel.hpp"
-#include "netpipe/devices/cuda/copy_kernel.hpp"
-#include "netpipe/devices/cuda/flag_channel.hpp"
+#include "netpipe/modules/cuda/chase_channel.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
+#include "netpipe/modules/cuda/copy_kernel.hpp"
+#include "netpipe/modules/cuda/flag_channel.hpp"
 
 namespace npgpu {
 

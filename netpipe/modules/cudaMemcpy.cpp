@@ -2,9 +2,9 @@
 #include <cuda_runtime_api.h>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/copy_channel.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/engine/copy_cases.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 
 namespace npgpu {
 

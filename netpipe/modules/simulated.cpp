@@ -7,8 +7,8 @@
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
-#include "netpipe/devices/simulated/node_channel.hpp"
 #include "netpipe/engine/copy_cases.hpp"
+#include "netpipe/modules/node_channel.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 

@@ -1,4 +1,4 @@
-// Copies of pieces on GPUs, each way of the runtime's and one of npgpu's own.
+// Copies of pieces on GPUs: in each way that the runtime has, and by a kernel.
 #include "netpipe/pieces/cuda.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace npgpu::cuda {
 
 namespace {
 
-// Orders of slots: the same in every run, and another on either end.
+// Seeds of the orders of slots: the same in every run, and different at the two ends.
 constexpr std::uint64_t source_order = 0x243F6A8885A308D3, target_order = 0x13198A2E03707344;
 // Copies of a trial that are issued back to back, at most: so many fit between the host and the GPU.
 constexpr std::uint64_t most_in_a_row = 8192;

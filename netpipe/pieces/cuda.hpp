@@ -30,7 +30,7 @@ struct PieceMemory {
 };
 PieceMemory source_memory(const PieceCase&);
 PieceMemory target_memory(const PieceCase&);
-// What these steps need of each.
+// Bytes of each that these steps need.
 std::map<PieceMemory, std::uint64_t> memories_of(std::span<const Step<Pieces>>);
 
 // One GPU's stream for filling and comparing, and what that needs.

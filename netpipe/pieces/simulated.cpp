@@ -2,10 +2,10 @@
 //
 //   max(call + n * host, call + n * (piece + moved / (share * rate))) + latency + synchronize
 //
-// call and host are what the calling thread pays for all and for each piece; piece is what the device needs between two
-// pieces; rate and latency are the link's. Copies that are not waited for pay latency and synchronize once, and the
-// host's and the device's parts overlap. moved is b; of the kernel, for pieces that are not contiguous, whole sectors.
-// What a spec does not state under "hardware" follows from its copy_async_us (c) and the link's gap (g):
+// call and host are the times of the calling thread, for all pieces and for each; piece is what the device needs
+// between two pieces; rate and latency are the link's. Copies that are not waited for pay latency and synchronize once,
+// and the host's and the device's parts overlap. moved is b; of the kernel, for pieces that are not contiguous, whole
+// sectors. What a spec does not state under "hardware" follows from its copy_async_us (c) and the link's gap (g):
 //
 //            loop     copy-2d   copy-3d   batch    graph    kernel
 //   call     0        c         c         2 c      3 c      2 c
@@ -32,7 +32,7 @@ namespace npgpu {
 
 namespace {
 
-// So many pieces, and so much of each, are real: they are moved and compared.
+// Up to this many pieces, and this many bytes of each, are real: they are moved and compared.
 constexpr std::uint32_t most_real_pieces = 64;
 constexpr std::uint64_t most_real_piece = 512;
 

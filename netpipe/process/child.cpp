@@ -41,7 +41,7 @@ Ending Child::wait() { return awaited(0).value_or(Ending(0)); }
 std::optional<Ending> Child::ended() { return awaited(WNOHANG); }
 
 std::optional<Ending> Child::awaited(int options) {
-  int status = 0;  // where this process ignores SIGCHLD, nobody is told how its children end
+  int status = 0;  // where this process ignores SIGCHLD, how its children end is not known
   if (retried([&] { return ::waitpid(pid_, &status, options); }) == 0) return std::nullopt;
   pid_ = -1;
   return Ending(status);

@@ -68,8 +68,8 @@ struct Limits {
   std::size_t memory = std::size_t{1} << 29;  // bytes, beyond what the process has
   Seconds wall_time{600};                     // should it wait for something
 };
-// Processor time and memory of this process from now on. A loop without end is told by processor time, which a busy
-// machine does not use up.
+// Processor time and memory of this process from now on. A loop without end is recognized by processor time, which a
+// busy machine does not use up.
 void limit_this_process(const Limits&);
 
 // What a function came to in a forked child.

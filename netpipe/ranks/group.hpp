@@ -1,4 +1,4 @@
-// Ranks that measure together: what they tell each other outside of timed regions.
+// Ranks that measure together: the texts that they exchange outside of timed regions.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct Patience {
   // Asked while it waits; once true, it waits for `last_wait` more. May be empty.
   std::function<bool()> stopped{};
   Seconds last_wait{0.3};
-  // Told of each word that came: who sent it is alive. May be empty.
+  // Called for each text that arrived: its sender is alive. May be empty.
   std::function<void()> heard{};
 };
 

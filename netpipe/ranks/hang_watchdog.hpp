@@ -24,7 +24,7 @@ class HangWatchdog {
     std::function<bool()> stopped{};         // may be empty
     std::function<std::uint64_t()> heard{};  // how many words have come so far; may be empty
   };
-  // `save_and_leave` does not return; it is told whether a signal asked to stop.
+  // `save_and_leave` does not return; its argument is whether a signal asked to stop.
   HangWatchdog(How, std::function<void(bool stopped)> save_and_leave);
   // Without a thread, for who has no company.
   HangWatchdog() = default;

@@ -98,7 +98,7 @@ class RankRunner final : public Runner<Transfers> {
     return true;
   }
 
-  // The end of a lane that has its bytes compares them, and tells the other.
+  // The end of a lane that has its bytes compares them, and sends the other the result.
   std::optional<std::string> check(std::span<TransferSample> last_trial) override {
     std::string mine;
     if (target_)
@@ -365,7 +365,7 @@ class RankRunner final : public Runner<Transfers> {
       StageCost& stage = stages.emplace_back();
       for (std::size_t s = 0; s < sizes.size(); ++s)
         stage.curve.push_back({static_cast<double>(sizes[s]), Seconds{least[i][s]}});
-      // An engine copies beside the thread; where the thread copies, it also takes messages.
+      // An engine copies while the thread goes on; where the thread copies, it also takes messages.
       stage.worker = memory.is_asynchronous() ? static_cast<int>(i) : std::min<int>(static_cast<int>(i), 1);
     }
     return stages;

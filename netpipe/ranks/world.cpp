@@ -33,7 +33,7 @@ std::string upper_case(std::string text) {
   return text;
 }
 
-// The one that the variable names, alone; or beside the program, and where it is installed.
+// The one that the variable names, alone; or next to the program, and where it is installed.
 std::vector<std::string> places(const std::string& variable, const std::string& library) {
   if (const char* named = std::getenv(variable.c_str()); named && *named) return {named};
   std::error_code ignored;

@@ -41,7 +41,7 @@ class World {
   // The size of the next message of `from` with that tag, if it has come.
   virtual std::optional<std::uint64_t> coming(int from, Tag) = 0;
 
-  // Ends all ranks with this exit code; for a rank that cannot tell the others in any other way.
+  // Ends all ranks with this exit code; for a rank that cannot reach the others in any other way.
   [[noreturn]] virtual void abort(int exit_code) = 0;
   // Called by all at the end, and returns when all have come. Nothing is sent afterwards, and nothing aborted.
   virtual void end() {}

@@ -1,4 +1,4 @@
-// A GPU beside those of its model that others shared, in words and cells.
+// A GPU among those of its model that others shared, in words and cells.
 #pragma once
 
 #include <ostream>

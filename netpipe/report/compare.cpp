@@ -233,7 +233,7 @@ std::set<std::string> notes_of(const CaseComparison& of) {
   return notes;
 }
 
-// Nobody needs to look at it. Where it cannot be told, only the interval is too wide.
+// Nobody needs to look at it. Where the verdict is "cannot tell", only the interval is too wide.
 bool is_unremarkable(const CaseComparison& of) {
   if (of.verdict == Verdict::cannot_tell)
     return std::ranges::all_of(of.parts, [](const Change& c) { return !(std::abs(c.own) > c.tolerance); });

@@ -95,7 +95,7 @@ class Document {
   // What only a page has: HTML with all texts escaped.
   struct Drawing {
     std::string html{};
-    bool is_figure = true;  // beside others
+    bool is_figure = true;  // next to others
   };
   struct Foot {
     std::string text{}, on_paper{};

@@ -14,7 +14,7 @@ namespace npgpu {
 std::string title_of(const RateMatrix&);
 // Ends of its cells: the host first, then the GPUs.
 std::vector<std::string> matrix_ends(const RateMatrix&, const NodeMatrix&);
-// The number behind the last colon, which tells the GPUs of a node apart.
+// The number behind the last colon, which distinguishes the GPUs of a node.
 std::string short_end(const std::string& id);
 // In GB/s, or ns of a latency.
 double shown_value(const RateMatrix&, const MatrixCell&);

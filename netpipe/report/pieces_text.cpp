@@ -1,4 +1,4 @@
-// Copies of pieces: a row for each number and size, a column for each way, and which way is done first.
+// Copies of pieces: a row for each number and size, a column for each way, and which way is fastest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace npgpu {
 
 namespace {
 
-// "kernel", or of ways that cannot be told apart "batch/kernel"; if those are all, "cannot tell".
+// "kernel", or of ways that are equally fast "batch/kernel"; if those are all, "cannot tell".
 std::string fastest_text(const std::vector<WayTime>& ways) {
   std::vector<PieceWay> first;
   for (const WayTime& way : ways)
@@ -121,8 +121,8 @@ void table_text(Document& doc, const PieceTable& table) {
   doc.gap();
   doc.table(piece_table(table));
   doc.note(
-      "fastest: the ways that cannot be told apart round by round, by 95 % intervals; next takes times: of the first "
-      "that can, over the fastest; GB/s: each byte counted once");
+      "fastest: the ways whose times the 95 % intervals of the rounds do not separate; next takes times: the time of "
+      "the next way over that of the fastest; GB/s: each byte counted once");
   if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.unsteady; }))
     doc.note("* the interval of a time is wide");
   if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.causes != 0; }))

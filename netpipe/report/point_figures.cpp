@@ -79,7 +79,7 @@ std::string_view counted_in(const EnergyCase& c, const EnergyResult&) {
   return counts_operations(c.work) ? "energy of an operation, idle included" : "energy of a byte, idle included";
 }
 std::string_view counted_in(const SoakCase& c, const SoakResult&) {
-  if (c.load == SoakLoad::together) return "operations of tensor cores, beside other loads";
+  if (c.load == SoakLoad::together) return "operations of tensor cores, with other loads";
   return counts_operations(c.load) ? "operations" : "bytes";
 }
 std::string_view counted_in(const PieceCase&, const PieceResult&) { return "time of a copy of all pieces"; }

@@ -1,4 +1,4 @@
-// predict --measured without a job: what is predicted of the jobs that a trace holds, beside what was measured. The
+// predict --measured without a job: predictions of the jobs that a trace holds, and their measured times. The
 // JSON document is what `python -m npgpu.study` reads. Keys are stable; new ones may be added. Times are microseconds.
 //
 //   { "document": "npgpu-predicted-jobs", "version": 1, "device", "device_name", "simulated",

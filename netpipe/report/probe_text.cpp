@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <tuple>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -115,6 +118,173 @@ void note_cores(Document& doc, const ProbeSeries& probe, const std::vector<Probe
                        best->axes.blocks));
 }
 
+// The table of a series and the notes below it. Each column has its head and its cell in one place.
+class ProbeText {
+ public:
+  explicit ProbeText(const ProbeSeries& probe)
+      : probe_(probe),
+        described_(description_of(probe.question)),
+        counted_(counted_of(probe.question)),
+        law_(law_of(probe)),
+        rates_(model::rates_of(probe)),
+        waits_(counted_.each_waits()),
+        limited_(probe.limit.per_s > 0 && !waits_),
+        matrices_(described_.axes.matrices),
+        pattern_(described_.axes.has_pattern()),
+        by_unit_(pattern_ && probe.layout.units > 0 && !waits_),
+        every_(pattern_ ? probe.visits.size() < 2 : !matrices_) {
+    if (matrices_ && is_host_timed(probe.question) && differs(probe, &Shape::blocks)) one_core_ = of_one_core(rates_);
+    shape_columns();
+    matrix_columns();
+    figure_columns();
+    law_columns();
+  }
+
+  void write(Document& doc) {
+    std::vector<Column> heads;
+    for (const auto& [column, cell] : columns_) heads.push_back(column);
+    heads.insert(heads.end(), {right("trials", 4), left("")});
+    Table table(std::move(heads));
+    Marks marks;
+    for (const ProbePoint& point : points_of(probe_)) {
+      const Row row = row_of(point);
+      std::vector<std::string> cells;
+      for (const auto& [column, cell] : columns_) cells.push_back(cell(row));
+      cells.push_back(std::to_string(trials_of(probe_, point)));
+      cells.push_back((row.shape.one_block_per_sm ? "1" : "") +
+                      marks.take(point, probe_.is_unsteady(row.rate), row.result != nullptr));
+      table.row(std::move(cells));
+    }
+    doc.gap();
+    doc.table(std::move(table));
+    notes(doc);
+    marks.notes(doc, "shapes", probe_.unsteady_above);
+    doc.left_out();
+  }
+
+ private:
+  struct Row {
+    const Shape& shape;
+    const ProbeResult* result = nullptr;  // null: it has no rate
+    Estimate rate{};
+    double per_cycle = not_measured;
+    const LawPoint* lawful = nullptr;
+    bool by_cores = false;
+  };
+  using Cell = std::function<std::string(const Row&)>;
+
+  Row row_of(const ProbePoint& point) const {
+    Row row{point.axes};
+    const auto found = std::ranges::find(rates_, point.axes, &ProbeResult::axes);
+    if (found != rates_.end() && found->rate.value > 0) {
+      row.result = &*found;
+      row.rate = found->rate;
+      row.per_cycle = found->cycle_rate.value / (by_unit_ ? probe_.layout.units : 1);
+      row.by_cores = same_product(*found, one_core_);
+    }
+    row.lawful = law_point(law_, point.axes);
+    return row;
+  }
+
+  void add(Column column, Cell cell) { columns_.emplace_back(std::move(column), std::move(cell)); }
+  template <class T> void add_number(const char* head, T Shape::*axis, bool shown, int rank = 0) {
+    add(right(head, rank, shown), [axis](const Row& row) { return std::to_string(row.shape.*axis); });
+  }
+  template <class T> void add_number_if_any(const char* head, T Shape::*axis) {
+    add_number(head, axis, varies(probe_, axis));
+  }
+  template <class T> void add_word(const char* head, T Shape::*axis, bool shown) {
+    add(left(head, 0, shown), [axis](const Row& row) { return std::string(name(row.shape.*axis)); });
+  }
+
+  // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
+  void shape_columns() {
+    const bool memory = std::ranges::any_of(probe_.visits, [](const auto& visit) { return visit.axes.bytes > 0; });
+    const auto shown = [&](auto axis) { return every_ || differs(probe_, axis); };
+    add_number(matrices_ ? "cores" : "blocks", &Shape::blocks, shown(&Shape::blocks));
+    add_number("threads", &Shape::threads, shown(&Shape::threads));
+    add_number("ilp", &Shape::ilp, shown(&Shape::ilp));
+    add_number("access B", &Shape::access_bytes, memory && shown(&Shape::access_bytes), 3);
+    add(right("working set", 0, memory && shown(&Shape::bytes)),
+        [](const Row& row) { return size_text(row.shape.bytes); });
+    add_number_if_any("stride", &Shape::stride);
+    add_number_if_any("offset B", &Shape::offset_bytes);
+    add_number_if_any("ways", &Shape::ways);
+    add_number_if_any("rung", &Shape::rung);
+    add_number_if_any("registers", &Shape::registers);
+    add(right("shared", 0, varies(probe_, &Shape::shared_bytes)),
+        [](const Row& row) { return size_text(row.shape.shared_bytes); });
+    add(decimal("operations a byte", 0, varies(probe_, &Shape::intensity)),
+        [](const Row& row) { return digits_text(intensity_of(row.shape)); });
+    add_word("pages", &Shape::pages, varies(probe_, &Shape::pages));
+    add_number_if_any("cluster", &Shape::cluster);
+  }
+
+  void matrix_columns() {
+    add_number("m", &Shape::m, matrices_);
+    add_number("n", &Shape::n, matrices_ || varies(probe_, &Shape::n));
+    add_number("k", &Shape::k, matrices_);
+    add_number_if_any("panels", &Shape::panels);
+    add_number_if_any("host columns", &Shape::host_columns);
+    add_word("ops", &Shape::ops, varies(probe_, &Shape::ops));
+    add_number_if_any("alpha", &Shape::alpha);
+    add_number_if_any("beta", &Shape::beta);
+    add_word("operands", &Shape::operands, matrices_ && varies(probe_, &Shape::operands));
+  }
+
+  void figure_columns() {
+    add(decimal(rate_head(counted_)),
+        [waits = waits_](const Row& row) { return digits_text(waits ? 1e9 / row.rate.value : row.rate.value * 1e-9); });
+    add(decimal("% of limit", 1, limited_),
+        [limit = probe_.limit.per_s](const Row& row) { return percent_text(100 * row.rate.value / limit); });
+    add(right("95 % interval", 1), [](const Row& row) { return interval_text(row.rate); });
+    const ProbeResult* const one = one_core_;
+    add(decimal("times one core", 0, one != nullptr),
+        [one](const Row& row) { return row.by_cores ? digits_text(row.rate.value / one->rate.value, 3) : "-"; });
+    add(decimal("efficiency %", 0, one != nullptr), [one](const Row& row) {
+      return row.by_cores ? percent_text(100 * row.rate.value / one->rate.value / row.shape.blocks) : "-";
+    });
+    add(decimal(waits_     ? "cycles"
+                : by_unit_ ? "per cycle and SM"
+                           : "per cycle",
+                by_unit_ ? 0 : 2),
+        [waits = waits_](const Row& row) { return digits_text(waits ? 1 / row.per_cycle : row.per_cycle); });
+  }
+
+  void law_columns() {
+    const bool shown = law_.has_value();
+    add(right("passes", 3, shown), [](const Row& row) { return row.lawful ? digits_text(row.lawful->passes) : "-"; });
+    add(decimal("times as long", 0, shown),
+        [](const Row& row) { return row.lawful ? digits_text(row.lawful->measured.value) : "-"; });
+    add(decimal("by law", 0, shown), [](const Row& row) { return row.lawful ? digits_text(row.lawful->law) : "-"; });
+    add(left("law", 0, shown), [](const Row& row) { return row.lawful ? verdict_text(*row.lawful) : "-"; });
+  }
+
+  void notes(Document& doc) const {
+    if (limited_ && probe_.layout.clock_mhz > 0)
+      doc.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe_.layout.clock_mhz));
+    if (!probe_.library.empty()) doc.note("by " + probe_.library);
+    if (const auto classes = classes_of(probe_)) note_classes(doc, *classes);
+    if (matrices_ && is_host_timed(probe_.question)) note_cores(doc, probe_, rates_);
+    if (!every_ && pattern_)
+      doc.note("the first shape: " + text_of(without_pattern(probe_.visits.front().axes)) +
+               "; the others differ from it as the columns say");
+    if (law_) note_law(doc, *law_);
+    if (std::ranges::any_of(probe_.visits, [](const auto& visit) { return visit.axes.one_block_per_sm != 0; }))
+      doc.note("1 one block per SM: forced, and checked");
+  }
+
+  const ProbeSeries& probe_;
+  const ProbeDescription& described_;
+  const Counted counted_;
+  const std::optional<Law> law_;
+  const std::vector<ProbeResult> rates_;
+  const bool waits_, limited_, matrices_, pattern_, by_unit_;
+  const bool every_;  // axis of a shape has a column
+  const ProbeResult* one_core_ = nullptr;
+  std::vector<std::pair<Column, Cell>> columns_;
+};
+
 }  // namespace
 
 std::string probe_rate_text(const ProbeCase& c, double per_s) {
@@ -128,121 +298,8 @@ std::string probe_rate_text(const ProbeCase& c, double per_s) {
 
 void series_text(Document& doc, const ProbeSeries& probe, bool) {
   if (!heading(doc, probe)) return;
-  const ProbeCase& c = probe.question;
-  const bool memory =
-      std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
-  const ProbeDescription& described = description_of(c);
-  if (described.axes.sm) return slices_text(doc, probe);
-  const Counted counted = counted_of(c);
-  const bool waits = counted.each_waits(), limited = probe.limit.per_s > 0 && !waits;
-  const std::optional<Law> law = law_of(probe);
-  const bool matrices = described.axes.matrices, pattern = described.axes.has_pattern(),
-             by_unit = pattern && probe.layout.units > 0 && !waits;
-  // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
-  const bool every = pattern ? probe.visits.size() < 2 : !matrices;
-  const auto rates = model::rates_of(probe);
-  const ProbeResult* const one_core =
-      matrices && is_host_timed(c) && differs(probe, &Shape::blocks) ? of_one_core(rates) : nullptr;
-  Table table({right(matrices ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),
-               right("threads", 0, every || differs(probe, &Shape::threads)),
-               right("ilp", 0, every || differs(probe, &Shape::ilp)),
-               right("access B", 3, memory && (every || differs(probe, &Shape::access_bytes))),
-               right("working set", 0, memory && (every || differs(probe, &Shape::bytes))),
-               right("stride", 0, varies(probe, &Shape::stride)),
-               right("offset B", 0, varies(probe, &Shape::offset_bytes)),
-               right("ways", 0, varies(probe, &Shape::ways)),
-               right("rung", 0, varies(probe, &Shape::rung)),
-               right("registers", 0, varies(probe, &Shape::registers)),
-               right("shared", 0, varies(probe, &Shape::shared_bytes)),
-               decimal("operations a byte", 0, varies(probe, &Shape::intensity)),
-               left("pages", 0, varies(probe, &Shape::pages)),
-               right("cluster", 0, varies(probe, &Shape::cluster)),
-               right("m", 0, matrices),
-               right("n", 0, matrices || varies(probe, &Shape::n)),
-               right("k", 0, matrices),
-               right("panels", 0, varies(probe, &Shape::panels)),
-               right("host columns", 0, varies(probe, &Shape::host_columns)),
-               left("ops", 0, varies(probe, &Shape::ops)),
-               right("alpha", 0, varies(probe, &Shape::alpha)),
-               right("beta", 0, varies(probe, &Shape::beta)),
-               left("operands", 0, matrices && varies(probe, &Shape::operands)),
-               decimal(rate_head(counted)),
-               decimal("% of limit", 1, limited),
-               right("95 % interval", 1),
-               decimal("times one core", 0, one_core != nullptr),
-               decimal("efficiency %", 0, one_core != nullptr),
-               decimal(waits     ? "cycles"
-                       : by_unit ? "per cycle and SM"
-                                 : "per cycle",
-                       by_unit ? 0 : 2),
-               right("passes", 3, law.has_value()),
-               decimal("times as long", 0, law.has_value()),
-               decimal("by law", 0, law.has_value()),
-               left("law", 0, law.has_value()),
-               right("trials", 4),
-               left("")});
-  Marks marks;
-  bool forced = false;
-  for (const ProbePoint& point : points_of(probe)) {
-    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.axes == point.axes; });
-    const bool usable = found != rates.end() && found->rate.value > 0;
-    const Estimate none{}, &rate = usable ? found->rate : none;
-    const double per_cycle = (usable ? found->cycle_rate.value : not_measured) / (by_unit ? probe.layout.units : 1);
-    const LawPoint* const lawful = law_point(law, point.axes);
-    const Shape& s = point.axes;
-    const bool by_cores = usable && same_product(*found, one_core);
-    forced |= s.one_block_per_sm != 0;
-    table.row({std::to_string(s.blocks),
-               std::to_string(s.threads),
-               std::to_string(s.ilp),
-               std::to_string(s.access_bytes),
-               size_text(s.bytes),
-               std::to_string(s.stride),
-               std::to_string(s.offset_bytes),
-               std::to_string(s.ways),
-               std::to_string(s.rung),
-               std::to_string(s.registers),
-               size_text(s.shared_bytes),
-               digits_text(intensity_of(s)),
-               std::string(name(s.pages)),
-               std::to_string(s.cluster),
-               std::to_string(s.m),
-               std::to_string(s.n),
-               std::to_string(s.k),
-               std::to_string(s.panels),
-               std::to_string(s.host_columns),
-               std::string(name(s.ops)),
-               std::to_string(s.alpha),
-               std::to_string(s.beta),
-               std::string(name(s.operands)),
-               digits_text(waits ? 1e9 / rate.value : rate.value * 1e-9),
-               percent_text(100 * rate.value / probe.limit.per_s),
-               interval_text(rate),
-               by_cores ? digits_text(found->rate.value / one_core->rate.value, 3) : "-",
-               by_cores ? percent_text(100 * found->rate.value / one_core->rate.value / s.blocks) : "-",
-               digits_text(waits ? 1 / per_cycle : per_cycle),
-               lawful ? digits_text(lawful->passes) : "-",
-               lawful ? digits_text(lawful->measured.value) : "-",
-               lawful ? digits_text(lawful->law) : "-",
-               lawful ? verdict_text(*lawful) : "-",
-               std::to_string(trials_of(probe, point)),
-               (s.one_block_per_sm ? "1" : "") + marks.take(point, probe.is_unsteady(rate), usable)});
-  }
-  doc.gap();
-  doc.table(std::move(table));
-  if (limited && probe.layout.clock_mhz > 0)
-    doc.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe.layout.clock_mhz));
-  if (!probe.library.empty()) doc.note("by " + probe.library);
-  if (const auto classes = classes_of(probe)) note_classes(doc, *classes);
-  if (matrices && is_host_timed(c)) note_cores(doc, probe, rates);
-  if (!every && pattern) {
-    doc.note("the first shape: " + text_of(without_pattern(probe.visits.front().axes)) +
-             "; the others differ from it as the columns say");
-  }
-  if (law) note_law(doc, *law);
-  if (forced) doc.note("1 one block per SM: forced, and checked");
-  marks.notes(doc, "shapes", probe.unsteady_above);
-  doc.left_out();
+  if (description_of(probe.question).axes.sm) return slices_text(doc, probe);
+  ProbeText(probe).write(doc);
 }
 
 }  // namespace npgpu

@@ -17,7 +17,7 @@ std::string short_range(const Estimate& e) {
   return fmt::format("{}-{}", digits_text(e.low, 3), digits_text(e.high, 3));
 }
 
-// Large copies are told by their rate.
+// Large copies have a rate, others a time.
 bool has_rate(const ProcessFigure& figure) { return figure.bytes >= MiB; }
 Estimate shown(const ProcessFigure& figure, const Estimate& us) {
   if (!has_rate(figure)) return us;

@@ -1,4 +1,4 @@
-// Papers' figures beside a device's parameters, as text and JSON.
+// Papers' figures and a device's parameters, as text and JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -76,7 +76,7 @@ std::string point_name(const RooflinePoint& p) {
                      reads_memory(p.level) ? "" : " " + p.level);
 }
 
-// Where arithmetic meets L2 and shared memory; the memory's own ridges stand beside the roofs.
+// Where arithmetic meets L2 and shared memory; the memory's own ridges are in the table of roofs.
 Table ridge_table(const Roofline& device, const std::vector<std::string>& levels) {
   std::vector<Column> columns{left("ridge FLOP/B")};
   for (const std::string& level : levels) {

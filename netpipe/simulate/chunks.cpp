@@ -32,7 +32,7 @@ void check(std::uint32_t n, const StreamCosts& costs) {
   must_be_times(costs.issue, "issue cost");
   must_be_times(costs.gap, "gap");
   must_be_times(costs.latency, "latency");
-  must_be_time(costs.duplex_extra_gap, "the gap beside the other engine");
+  must_be_time(costs.duplex_extra_gap, "the gap while the other engine works");
   must_be_time(costs.gap_ahead_of_kernel, "the gap ahead of a kernel");
   must_be_time(costs.gap_behind_kernel, "the gap behind a kernel");
   must_be_time(costs.submit, "the time to submit");
@@ -59,7 +59,7 @@ Curve::Curve(std::vector<Point> points) : points_(std::move(points)) {
 }
 
 Curve Curve::line(Seconds start, Seconds slope) {
-  // Far out, so that the slope, which is read back as a difference, keeps its digits beside the start.
+  // Far out, so that the slope, which is read back as a difference, keeps its digits next to the start.
   constexpr double far = 0x1p40;
   return Curve({{0, start}, {far, start + slope * far}});
 }

@@ -19,7 +19,7 @@ class CopyEngines {
   // When the next operation may start.
   double free_at(std::size_t engine) const { return engines_[engine].held ? never : engines_[engine].free; }
 
-  // `slow`: of this operation, beside one on the other engine; `after`: for how long it keeps the engine after its end.
+  // `slow`: of this operation, while the other engine works; `after`: for how long it keeps the engine after its end.
   void start(std::size_t engine, std::size_t operation, double gap, double transfer, double slow, double after,
              double now) {
     Engine& e = engines_[engine];

@@ -22,7 +22,7 @@ constexpr double never_ends = std::numeric_limits<double>::infinity();
 constexpr double share_rounding = 1e-9;
 constexpr std::size_t kernel_line = 2;  // line of the multiprocessors; copies have 0 and 1
 
-// Kernels of unlike jobs beside each other: each takes its share of the device, those started later what is left.
+// Kernels of unlike jobs at the same time: each takes its share of the device, those started later what is left.
 class SharedDevice {
  public:
   SharedDevice(double gap, bool one_at_a_time) : gap_(gap), alone_(one_at_a_time) {}

@@ -38,7 +38,7 @@ class CheckpointPolicy {
     if (now - oldest_unsaved_ + gap_ >= patience) return true;
     return spent_ + cost <= limits_.share * (now - start_);
   }
-  // A save of `bytes` that took `cost` has just ended, with all that was added. (One that failed is not told.)
+  // A save of `bytes` that took `cost` has just ended, with all that was added. (Not called for one that failed.)
   void saved(Seconds cost, std::uint64_t bytes) {
     constexpr double weight = 0.3;  // of the latest: one slow fsync is soon forgotten, a slower disk soon noticed
     usual_cost_ = saves_ == 0 ? cost : (1 - weight) * expected(bytes) + weight * cost;

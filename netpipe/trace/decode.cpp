@@ -13,7 +13,7 @@
 #include "netpipe/trace/decoded_file.hpp"
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"
-#include "netpipe/trace/tables.hpp"
+#include "netpipe/trace/series.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
 
@@ -93,16 +93,7 @@ void read_kind(hid_t root, const std::string& place, std::uint64_t image_bytes, 
   const std::size_t count = count_numbered(groups);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string where = parent + "/" + group_name(i);
-    const Handle group = open_group(groups, parent, group_name(i));
-    Series<K>& series = all.emplace_back();
-    get_header(group, where, series);
-    // Traces without `failure` say in words that results were wrong.
-    if (series.failure == Failure::none && !series.error.empty())
-      series.failure = series.error.starts_with("wrong") ? Failure::wrong : Failure::failed;
-    if (depth == Depth::headers) continue;
-    series.visits = Table<Visit<K>>::open(group, where, "visits", image_bytes).read();
-    series.samples = Table<typename K::Sample>::open(group, where, "samples", image_bytes).read();
-    check_rows(series, where);
+    all.push_back(read_series<K>(open_group(groups, parent, group_name(i)), where, image_bytes, depth));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "netpipe/trace/tables.hpp"
+#include "netpipe/trace/series.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/kinds.hpp"
 #include "npgpu/names.hpp"

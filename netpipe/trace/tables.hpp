@@ -202,48 +202,4 @@ template <class Struct> void get_header(hid_t group, const std::string& where, S
   });
 }
 
-// ---- what rows must be, when they are written and when they are read ----
-
-// Codes of enumerators are known ones, and the kind itself finds no flaw in `judged`.
-template <class Row, class Judged> void check_row(const Row& row, const Judged& judged) {
-  visit_fields(row, [&]<class T>(const FieldInfo& info, const T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      const auto code = static_cast<std::int32_t>(value);
-      if (code < 0 || static_cast<std::size_t>(code) >= names_of<T>.size())
-        throw FormatError(fmt::format("has the unknown {} code {}", info.name, code));
-    }
-  });
-  if (const auto flaw = flaw_of(judged)) throw FormatError(*flaw);
-}
-
-// Rows are sound one by one, and visits and samples agree on who owns whom.
-template <class K> void check_rows(const Series<K>& series, const std::string& where) {
-  const auto checked = [&](const char* table, std::size_t row, auto check) {
-    try {
-      check();
-    } catch (const FormatError& flaw) {
-      throw FormatError(fmt::format("row {} of {}/{} {}", row, where, table, flaw.what()));
-    }
-  };
-  const std::size_t all = series.samples.size();
-  for (std::size_t i = 0; i < series.visits.size(); ++i)
-    checked("visits", i, [&] {
-      const Visit<K>& visit = series.visits[i];
-      check_row(visit, visit.axes);
-      if (visit.samples > all || visit.first_sample > all - visit.samples)
-        throw FormatError(fmt::format("has samples {} + {}, and there are {}", visit.first_sample, visit.samples, all));
-      for (std::uint64_t s = visit.first_sample; s < visit.first_sample + visit.samples; ++s)
-        if (series.samples[s].visit != i)
-          throw FormatError(
-              fmt::format("has sample {}, which says that it is of visit {}", s, series.samples[s].visit));
-    });
-  for (std::size_t i = 0; i < all; ++i)
-    checked("samples", i, [&] {
-      const auto& sample = series.samples[i];
-      if (sample.visit >= series.visits.size())
-        throw FormatError(fmt::format("is of visit {}, and there are {}", sample.visit, series.visits.size()));
-      check_row(sample, sample);
-    });
-}
-
 }  // namespace npgpu::trace

@@ -15,7 +15,7 @@ namespace npgpu {
 namespace {
 
 constexpr std::uint64_t assumed_middle = 512 * KiB;
-// A block's part is walked through until it makes so much: some 30 us at least, beside which reading the clocks is
+// A block's part is walked through until it makes so much: some 30 us at least, so that reading the clocks costs
 // nothing, also where the set fits a cache.
 constexpr std::uint64_t min_bytes_of_repeat = 8 * MiB;
 // A part far larger than that is walked through piece by piece, each the next time: what was in a cache of the piece

@@ -4,7 +4,7 @@
 //
 // OpenCL has no load that passes the first cache by, so all sets lie far beyond the caches. A grid that is resident all
 // at once walks as many steps in one launch as are asked for; a larger one makes at most one pass per launch. How many
-// blocks of a kernel a unit holds OpenCL does not tell: that many are taken as its slots and threads allow.
+// blocks of a kernel a unit holds OpenCL does not say: that many are taken as its slots and threads allow.
 //
 // On a CPU a block is one work-item, whose access is a vector of 64 bytes, or a word where the shape has one thread. It
 // walks through a part of the set of its own, as the host's own probe does: where two cores took turns in one part,

@@ -4,7 +4,7 @@
 //         order; so a load needs no sum. Each is a 64-bit generic load (LD), as the compiler makes of every load from
 //         another block.
 // read    Of each block the words are known, and each thread adds up what it reads.
-// write   What a thread writes tells block and step; afterwards each block adds up its own memory.
+// write   What a thread writes holds block and step; afterwards each block adds up its own memory.
 //
 // All blocks begin and end together, at barriers of the cluster: no block's memory goes while another reaches for it.
 // Each has so much shared memory that none shares its multiprocessor.

@@ -2,7 +2,7 @@
 // the same way: 1 sends each lane of a warp elsewhere, 32 whole warps.
 //
 // Each way has code of its own, which adds a number of its own: x = x * 1 + (way + 1). The factor is an argument, so
-// that the compiler cannot count the steps together. What a thread ends with tells which way it took, and how often.
+// that the compiler cannot count the steps together. What a thread ends with shows which way it took, and how often.
 
 #include <string>
 #include <utility>

@@ -17,7 +17,7 @@ struct Blas {
                         const int*, const Real*, const int*, const Real*, Real*, const int*);
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
-  void (*set_threads)(int) = nullptr;  // null: it cannot be told, and has whatever it has
+  void (*set_threads)(int) = nullptr;  // null: it cannot be set, and has whatever it has
   std::string text;                    // "OpenBLAS 0.3.21 (libopenblas.so.0)"
   std::string why_not;                 // in one sentence; empty if it is there
 

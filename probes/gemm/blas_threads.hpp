@@ -27,7 +27,7 @@ class BlasThreads {
  private:
   std::vector<unsigned> cpus_ = host::core_cpus();
   PinnedThreads caller_{{cpus_.front()}};
-  std::uint32_t threads_ = 0;  // that the library was told to have
+  std::uint32_t threads_ = 0;  // that the library was set to have
   std::vector<int> pinned_;    // of them, without the caller
 };
 

@@ -356,7 +356,7 @@ class GemmProbe final : public ProbeOf<CudaProbe, GemmRunner> {
   std::string library(const ProbeCase& c) const override {
     return gemm::is_tensor_type(c.type) ? cublas_lt().text : cublas().text;
   }
-  // cuBLAS has a CUDA runtime of its own, which is not told that the context is gone.
+  // cuBLAS has a CUDA runtime of its own, which does not learn that the context is gone.
   bool allows_context_reset() const override { return false; }
 };
 

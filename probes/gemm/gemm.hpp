@@ -47,7 +47,7 @@ double work_of(const Shape&);  // operations
 
 Shape square(std::uint32_t n, std::uint32_t panels = 1);
 inline Elements elements_of(const ProbeCase& c, const Shape& s) { return elements_of(c.type, s.operands, s.k); }
-// Squares by doubling, the eight of Allada et al. 2009 (8128 to 8184 by 8) and four beside them that 8 does not divide,
+// Squares by doubling, the eight of Allada et al. 2009 (8128 to 8184 by 8) and four near them that 8 does not divide,
 // and ragged ones; one square with either operand transposed, and with C read. In the host's memory: squares in one
 // panel, and in as many as the model advises. Of types of tensor cores: squares by doubling, in the one way that all
 // take.

@@ -3,7 +3,7 @@
 // 8 and 1; what it leaves out has the rate of the next larger one; hardware.gemm_fp16_64_gflops and so on are those of
 // tensor cores. Whatever is transposed takes as long. Where beta is not 0, C is read from memory after the products, at
 // the memory's rate. Of columns
-// that are the host's, the rate is hardware.host_gemm_fp32_gflops; they take their time beside the device's. Copies
+// that are the host's, the rate is hardware.host_gemm_fp32_gflops; they take their time while the device works. Copies
 // take what the spec's links say, and panels go through its engines as the simulator of streams plays them.
 #include <fmt/format.h>
 

@@ -35,8 +35,8 @@ class PinnedThreads {
   // The same, timed: all begin behind one barrier, and each takes its own begin and end. Host time is from the
   // earliest begin to the latest end. Cycles are those that the longest block itself ran: its thread's cpu time at the
   // clock of its core, measured right before the barrier and right after its end. Where another process had the core
-  // for a while, time tells and cycles do not: cycles over host time are then far below the clock. Units are the cpus
-  // that threads were seen on at begin and end.
+  // for a while, time shows it and cycles do not: cycles over host time are then far below the clock. Units are the
+  // cpus that threads were seen on at begin and end.
   ProbeSample run(const std::function<void(unsigned)>& work) { return round(work, true); }
   unsigned size() const { return static_cast<unsigned>(members_.size()); }
   // "one thread a core: cpus 0, 1"
@@ -71,7 +71,7 @@ class PinnedThreads {
 // longer. NaN on an architecture without such a chain. About 0.1 ms.
 double core_clock_hz();
 
-// The highest of many looks, in some 5 ms: one alone was seen 6 % low beside a busy process.
+// The highest of many looks, in some 5 ms: one alone was seen 6 % low while another process was busy.
 double highest_core_clock_hz();
 
 // The clock over a span, from what it was right before and right after; NaN where the two differ by more than 2 %.

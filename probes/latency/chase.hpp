@@ -11,7 +11,7 @@
 namespace npgpu::chase {
 
 constexpr std::uint64_t line_bytes = 64;
-constexpr std::uint64_t loads_of_repeat = 32768;  // some 30 us at least, beside which reading the clocks is nothing
+constexpr std::uint64_t loads_of_repeat = 32768;  // some 30 us at least, so that reading the clocks costs nothing
 
 // The order in which `lines` lines are visited, each once: windows of so many neighbours in random order, and the
 // lines of a window in random order. The same seed gives the same order.

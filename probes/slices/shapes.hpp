@@ -1,5 +1,5 @@
 // The probe of slices: one multiprocessor loads one line of L2 again and again, each load waiting for the one before.
-// Where L2 has two partitions or more, an address belongs to one of them. An atomic works there, so its time tells how
+// Where L2 has two partitions or more, an address belongs to one of them. An atomic works there, so its time shows how
 // far the line is from this multiprocessor: some lines from all of them, and many lines from the first.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Barriers in shared memory that count the bytes of bulk copies, and the copies: each of a box of a set, which all
-// kernels of probe tma are told of in one way. Device code, for compute capability 9.0 and later.
+// kernels of probe tma have in one form. Device code, for compute capability 9.0 and later.
 #pragma once
 
 #include <cuda.h>
@@ -98,7 +98,7 @@ __device__ inline void copy_from(std::uint32_t to, std::uint64_t from, std::uint
 #endif
 }
 
-// Asks for the box or element `number` of the set; its barrier was told what to expect.
+// Asks for the box or element `number` of the set; its barrier knows what to expect.
 template <Rung rung>
 __device__ inline void ask_for(std::uint32_t to, const Boxes& b, const CUtensorMap& map, std::uint64_t number,
                                std::uint32_t barrier) {

@@ -5,8 +5,8 @@
 // read    Each warp has barriers and places for its copies in flight. Of each box every lane adds up 16 bytes, of a
 //         larger one others each time, so that a box that is read too early or overwritten leaves a wrong sum.
 //         With multicast, a warp of each block of a cluster asks for its part of a box for all of them. A place is free
-//         when all of them have read it, which they tell each other at a second barrier.
-// write   Places in shared memory hold words that tell them apart. What lies in global memory at the end, another
+//         when all of them have read it, for which they wait at a second barrier.
+// write   Places in shared memory hold words that differ. What lies in global memory at the end, another
 //         kernel adds up.
 
 #include <algorithm>

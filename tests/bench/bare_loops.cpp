@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/copy_channel.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/statistics.hpp"

@@ -41,6 +41,10 @@ TABLE = [
     (["pieces", "--device", "sim:h200", "--to", "sim:plain"], 2, ["--to", "--direction peer"]),
     (["check", "--device", "sim:h200", "--again", "soon", "--dry-run"], 2, ["--again", "soon"]),
     (["check", "--trace", "exists.h5", "--again", "soon"], 2, ["--again", "soon"]),
+    (["transfer", "--device", "sim:plain", "--sizes", "8", "--end", "large"], 2, ["--end", "large"]),
+    (["streams", "--device", "sim:h200", "--experiment", "overheads", "--workloads", "many"], 2, ["--workloads", "many"]),
+    (["simulate", "--kernel-ms", "1", "--h2d-gb-s", "fast", "--trace", "nosuch.h5"], 2, ["--h2d-gb-s", "fast"]),
+    (["transfer", "--device", "sim:plain", "--sizes", "8", "--schedule", "classic", "--tolerance", "narrow"], 2, ["--tolerance", "narrow"]),
     # a simulated job
     (["simulate"], 2, ["nothing to simulate", "--bytes-in"]),
     (["simulate", "--bytes-in", "1MiB"], 2, ["--h2d-gb-s", "--device", "--trace"]),
@@ -128,6 +132,7 @@ TABLE = [
     (["fleet", ".", "--openmetrics", "exists.h5"], 2, ["--openmetrics", "'exists.h5' is a trace"]),
     (["check", "--device", "sim:h200", "--junit", "new", "--openmetrics", "./new"], 2, ["--junit and --openmetrics name one file"]),
     (["check", "--device", "sim:h200", "--output", "new", "--junit", "new"], 2, ["--output and --junit name one file"]),
+    (["check", "--trace", "exists.h5", "--junit", "-", "--openmetrics", "/dev/stdout"], 2, ["--junit and --openmetrics name one file"]),
     (["transfer", "--config", "bad.ini", "--output", "bad.ini", "--force"], 2, ["bad.ini"]),
     (["report", "-dash.h5"], 2, ["unknown option '-dash.h5'", "./-dash.h5"]),
     (FAST + ["--force", "--resume", "--output", "x.h5"], 2, ["--force", "--resume"]),
@@ -157,7 +162,8 @@ TABLE = [
     (["export", "exists.h5", "--format", "xml"], 2, ["--format", "xml"]),
     (["export", "exists.h5", "--table", "sweeps"], 2, ["sweeps", "transfers"]),
     (["export", "exists.h5", "--table", "probes"], 2, ["probes"]),
-    (["export", "exists.h5", "--format", "json", "--summary"], 2, ["--summary", "csv"]),
+    (["export", "exists.h5", "--format", "json", "--summary"], 2, ["--summary chooses what csv holds, and --format is json"]),
+    (["export", "exists.h5", "--format", "npout", "--table", "transfers"], 2, ["--table chooses", "npout"]),
     (["export", "exists.h5", "--output", "text.h5"], 2, ["text.h5", "--force"]),
     (["export", "exists.h5", "--output", "/nosuch/x.csv"], 2, ["/nosuch/x.csv"]),
     (["compare", "exists.h5"], 2, ["B"]),
@@ -297,6 +303,18 @@ with folder() as where:
     printed = run("export", "exists.h5", cwd=where).out
     check(run("export", "exists.h5", "--output", "-", cwd=where).out == printed != "", "--output - is standard output")
     check(not os.path.exists(os.path.join(where, "-")), "a file of the name -")
+
+    # A file that is standard output has it alone; what is printed otherwise goes to standard error.
+    trace = os.path.join(SOURCE, "data/traces/h200_check.h5")
+    for arguments, begin, said in (
+            (["check", "--trace", trace, "--junit", "-"], "<?xml", "judged by"),
+            (["check", "--trace", trace, "--openmetrics", "/dev/stdout", "--json"], "# ", '"verdict"'),
+            (["report", trace, "--html", "-", "--overview"], "<!DOCTYPE html>", "NVIDIA H200"),
+            (["fleet", trace, "--openmetrics", "/dev/fd/1"], "# ", "NVIDIA H200"),
+            (["simulate", "--kernel-ms", "1", "--chrome", "-"], "{", "speed-up")):
+        result = run(*arguments, cwd=where)
+        check(result.out.startswith(begin) and said not in result.out.split("\n")[0] and said in result.err,
+              f"{' '.join(arguments[:1] + arguments[-2:])}: {result.out[:60]!r} {result.err[:60]!r}")
 
     # What cannot be read is named also where the others have no GPU.
     result = run("fleet", "empty.h5", os.path.join(SOURCE, "data/traces/host.h5"), cwd=where)

@@ -109,6 +109,12 @@ def levels(at):
     check(again.code == 0 and "PASS" in again.out and "SIMULATED" in again.out, f"a kept trace is judged: {again.out}")
 
 
+def whole_node(at):
+    """Of a simulated node whose GPUs have all figures a check says the same as of eight good GPUs."""
+    done, found = judged("--level", 1, "--device", "sim:h200x8")
+    check(len(found["gpus"]) == 8 and found["verdict"] in ("ok", "undecided"), f"eight GPUs: {done.code} {found['verdict']} {bad(found)}")
+
+
 def second_look(at):
     """What is doubtful is measured again, and the visits go where the first ones are."""
     if not h5py:
@@ -475,7 +481,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, second_look, outputs, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, second_look, outputs, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

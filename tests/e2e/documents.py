@@ -137,7 +137,7 @@ KEPT_FOR = {"predict": "h200_streams.h5", "roofline": "h200_probes.h5", "derive"
 
 
 # A library of OpenCL that is always the same, where the build has that part.
-FAKE_OPENCL = os.path.join(os.path.dirname(PROGRAM), "netpipe/devices/opencl/libnpgpu_fake_opencl.so")
+FAKE_OPENCL = os.path.join(os.path.dirname(PROGRAM), "tests/libnpgpu_fake_opencl.so")
 
 
 def npgpu(sandbox, words, where, incomplete=INCOMPLETE):

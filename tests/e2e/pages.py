@@ -344,6 +344,11 @@ with folder() as where:
     check(len(marked) == 8, f"and nothing else: {marked}")
     check(picture(os.path.join(SOURCE, "data", "traces", "host.h5")) == [], "no picture without a GPU")
 
+    # Collectives are of all GPUs: the page has no table of one of them, with dashes alone.
+    together = os.path.join(where, "together.html")
+    run("report", os.path.join(SOURCE, "data", "traces", "h100x2_collectives.h5"), "--html", together)
+    check("GPU by GPU" not in open(together, encoding="utf-8").read(), "no table of GPUs without a figure")
+
     kept = os.path.join(where, "kept.html")
     open(kept, "w").write("mine")
     refused = run("report", traces[0], "--html", kept)

@@ -55,6 +55,25 @@ def ranks_of(where):
     return pids
 
 
+def check_pair(check, done, where):
+    """What two ranks measured into pair-rank0.h5 and pair-rank1.h5: all patterns, whole and in chunks. Returns both traces."""
+    check("trace: pair-rank0.h5" in done.stdout and done.stdout.count("points measured") == 1, "rank 0 alone prints")
+    both = [trace(where, f"pair-rank{rank}.h5") for rank in (0, 1)]
+    for rank, (complete, series, facts) in enumerate(both):
+        check(complete == 1 and len(series) == 6, f"rank {rank}: six series: {list(series)}")
+        check(all(one["intact"] == {-1, 1} and one["error"] == "" for one in series.values()), f"rank {rank}: compared")
+        for (source, target, pattern, access), one in series.items():
+            check((source, target) == ("host@0", "host@1"), f"rank {rank}: {source} {target}")
+            check(one["lanes"] == ({0, 1} if pattern == "duplex" else {0}), f"rank {rank}: lanes of {pattern}")
+            check(all(us > 0 for us in one["us"]), f"rank {rank}: {pattern} takes time")
+        ranks = facts["ranks"]
+        check((ranks["rank"], ranks["ranks"], ranks["local_rank"]) == (rank, 2, rank), f"rank {rank}: {ranks}")
+    # The steady clock of one machine is one clock: the offset is known to within half of a round trip.
+    ranks = both[0][2]["ranks"]
+    check(abs(ranks["rank1_clock_offset_us"]) <= ranks["rank1_round_trip_us"], f"one machine has one clock: {ranks}")
+    return both
+
+
 class Jobs:
     """Jobs of one module."""
 

@@ -1,7 +1,7 @@
 // Every copy that is not refused moves what it should, where it should, and nothing beside it.
 #include <doctest/doctest.h>
 
-#include "netpipe/devices/cuda/copy_channel.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 #include "npgpu/error.hpp"
 #include "tests/gpu/cases.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "netpipe/devices/cuda/copy_channel.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 
 namespace spoiled_test {
 

@@ -17,7 +17,7 @@ enum class Shown {
   by_nvml_only,  // CUDA does not show it, and nothing says that it was hidden
   hidden,        // this process may not see it: CUDA_VISIBLE_DEVICES, a container, a cgroup, or MIG
   lost,          // the driver says that it does not answer
-  unknown,       // it cannot be told from here
+  unknown,       // it cannot be known from here
 };
 struct Sight {
   Shown shown = Shown::unknown;
@@ -26,7 +26,7 @@ struct Sight {
 
 //   gpus_on_bus    how many the bus shows
 //   gpus_lost      those that do not answer, with the reason: "0000:b3:00.0: NVML: GPU is lost; ..."
-//   gpus_hidden    those that others have, or that this process may not see; gpus_unknown: of which nothing can be told
+//   gpus_hidden    those that others have, or that this process may not see; gpus_unknown: of which nothing is known
 // Texts only where there are such GPUs. Empty where the bus shows none.
 Facts census_of(const std::vector<host::PciGpu>&, const std::function<Sight(const std::string& bus_id)>&);
 

@@ -40,7 +40,7 @@ void complain(cudaError_t, std::string_view what) noexcept;
 // "13.0" from 13000.
 std::string version_text(int version);
 
-// Why there is nothing to measure; empty if there is a device. Tells apart: no driver, a driver older
+// Why there is nothing to measure; empty if there is a device. Distinguishes: no driver, a driver older
 // than this program's runtime, no device (and CUDA_VISIBLE_DEVICES, where that is the likely reason).
 std::string why_no_device();
 

@@ -74,7 +74,7 @@ class Buffer {
 // Moves the pages of a managed buffer to the host, where the device supports it; in stream order.
 void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t);
 void prefetch_to_device(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t);
-// What the driver is told of pages: `host` is where they prefer to be, else the device.
+// Advice to the driver on pages: `host` is where they prefer to be, else the device.
 void advise(const void* managed, std::uint64_t bytes, cudaMemoryAdvise, bool host, int ordinal);
 
 }  // namespace npgpu::cuda

@@ -137,8 +137,6 @@ struct Library {
   Result (*register_events)(Handle, unsigned long long, Handle) = find("nvmlDeviceRegisterEvents");
   Result (*wait_for_event)(Handle, EventData*, unsigned) = find("nvmlEventSetWait_v2");
   Result (*device_count)(unsigned*) = find("nvmlDeviceGetCount_v2");
-  Result (*handle_by_index)(unsigned, Handle*) = find("nvmlDeviceGetHandleByIndex_v2");
-  Result (*pci_info)(Handle, PciInfo*) = find("nvmlDeviceGetPciInfo_v3");
   Result (*fabric)(Handle, FabricInfo*) = find("nvmlDeviceGetGpuFabricInfoV");
   Result (*old_fabric)(Handle, OldFabricInfo*) = find("nvmlDeviceGetGpuFabricInfo");
   Result (*conf_compute)(ConfComputeState*) = find("nvmlSystemGetConfComputeState");

@@ -283,7 +283,7 @@ int serve() {
   std::signal(SIGINT, SIG_IGN);  // a terminal sends it to both; this one ends when the other closes the pipe
   std::signal(SIGTERM, SIG_IGN);
   Service service;
-  std::string failed;  // while it worked, told when it is next asked
+  std::string failed;  // while it worked: the answer to the next request
   for (Request request{}; get(STDIN_FILENO, request);) {
     Reply reply{};
     try {

@@ -1,4 +1,4 @@
-// The place of a PCI device in this machine, as Linux tells it in /sys: its slot, the IOMMU, the bridges above it, the
+// The place of a PCI device in this machine, as Linux has it in /sys: its slot, the IOMMU, the bridges above it, the
 // processors near it.
 #pragma once
 

@@ -50,7 +50,7 @@ template <class Visit> void each_node(hwloc_topology_t topology, Visit visit) {
     visit(node);
 }
 
-// Whether processors have this node's memory as their own. hwloc gives a node without processors (HBM beside DRAM,
+// Whether processors have this node's memory as their own. hwloc gives a node without processors (HBM next to DRAM,
 // memory behind CXL) those that it is nearest to, which are then in two nodes. The system numbers nodes with processors
 // first.
 bool has_processors(hwloc_topology_t topology, hwloc_obj_t node) {

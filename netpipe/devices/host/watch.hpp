@@ -4,9 +4,9 @@
 // of 10 ms for each processor; this process's own time is known to the nanosecond, and the rest is others'. So it takes
 // a window of some 200 ms to see others, and a visit is judged by the window that ends with it. How long a thread of
 // this process had work and no processor (/proc/self/task/*/schedstat) is known to the nanosecond, and judges the visit
-// alone: of those that had work for most of it, for one that is woken beside them may wait for them, and they are what
-// is timed. A thread that a CPU quota stops waits in the same way: where the quota's clock has gone on, nobody else is
-// blamed for that. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
+// alone: of those that had work for most of it, for one that is woken on their core may wait for them, and they are
+// what is timed. A thread that a CPU quota stops waits in the same way: where the quota's clock has gone on, nobody
+// else is blamed for that. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
 #pragma once
 
 #include <deque>

@@ -44,8 +44,6 @@ void Bench::launch(const Kernel& kernel, const Range& range, Event* event) const
   check(event ? enqueue(event->into()) : enqueue(nullptr), "clEnqueueNDRangeKernel");
 }
 
-ProbeSample Bench::time(const Kernel& kernel, const Range& range) { return time(1, kernel, range); }
-
 ProbeSample Bench::time(std::uint64_t launches, const Kernel& kernel, const Range& range) {
   queue_.finish();
   Event first, last;
@@ -97,7 +95,7 @@ Layout layout_of(const std::string& id, DataType type) {
     l.max_blocks_per_unit = unit.blocks;
     l.max_threads_per_unit = unit.threads;
     l.near_cache_bytes = nvidia::unified_cache_bytes(capability);
-    // The driver's own answer is that of the multiprocessors' first level together: CUDA tells L2's.
+    // The driver's own answer is that of the multiprocessors' first level together: CUDA gives L2's.
     l.cache_bytes = static_cast<std::uint64_t>(number(facts, "l2_bytes"));
   }
   return l;

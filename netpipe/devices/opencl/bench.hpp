@@ -7,7 +7,7 @@
 //   const opencl::Buffer numbers = bench.buffer(4096);
 //   bench.write(numbers, data, 4096);
 //   twice.set(numbers);
-//   const ProbeSample sample = bench.time(twice, {.groups = 4, .items = 256});
+//   const ProbeSample sample = bench.time(1, twice, {.groups = 4, .items = 256});
 //   bench.read(numbers, data, 4096);
 #pragma once
 
@@ -52,10 +52,8 @@ class Bench {
 
   // Only enqueues.
   void launch(const Kernel&, const Range&, Event* = nullptr) const;
-  // One launch. The host's time is from the enqueue to its end; the device's is the driver's profile of the kernel, NaN
-  // where it has none.
-  ProbeSample time(const Kernel&, const Range&);
-  // So many launches, one after the other: the device's time is from the begin of the first to the end of the last.
+  // This many launches, one after the other. The host's time is from the first enqueue to the end of the last launch; the
+  // device's is from the begin of the first to the end of the last by the driver's profile, NaN where it has none.
   ProbeSample time(std::uint64_t launches, const Kernel&, const Range&);
 
  private:

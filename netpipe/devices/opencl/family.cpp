@@ -1,4 +1,4 @@
-// The devices of OpenCL as a family. What another family can tell of the same device, it is asked for: NVML's counters
+// The devices of OpenCL as a family. What another family knows of the same device is asked of that one: NVML's counters
 // of a GPU, who else computes on the host.
 #include <cmath>
 

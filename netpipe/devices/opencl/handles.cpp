@@ -54,11 +54,6 @@ Event Event::user(const Context& context) {
 
 void Event::complete() const { check(library().clSetUserEventStatus(get(), CL_COMPLETE), "clSetUserEventStatus"); }
 
-void Event::wait() const {
-  const cl_event one = get();
-  check(library().clWaitForEvents(1, &one), "clWaitForEvents");
-}
-
 bool Event::has_ended() const {
   cl_int status = CL_QUEUED;  // below 0: an error
   check(library().clGetEventInfo(get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),

@@ -56,7 +56,6 @@ class Event {
   };
   Into into() { return Into(*this); }
   void complete() const;  // REQUIRES: user()
-  void wait() const;
   bool has_ended() const;  // throws Error where the command failed
 
   // When the command was CL_PROFILING_COMMAND_QUEUED, _SUBMIT, _START or _END, by the device's clock; nothing where the

@@ -20,9 +20,8 @@ namespace npgpu::opencl {
                   each(clSetKernelArg) each(clEnqueueNDRangeKernel) each(clEnqueueReadBuffer)                       \
                       each(clEnqueueWriteBuffer) each(clEnqueueCopyBuffer) each(clEnqueueFillBuffer)                \
                           each(clEnqueueMapBuffer) each(clEnqueueUnmapMemObject) each(clEnqueueMarkerWithWaitList)  \
-                              each(clFlush) each(clFinish) each(clWaitForEvents) each(clGetEventInfo)               \
-                                  each(clGetEventProfilingInfo) each(clReleaseEvent) each(clCreateUserEvent)        \
-                                      each(clSetUserEventStatus)
+                              each(clFlush) each(clFinish) each(clGetEventInfo) each(clGetEventProfilingInfo)       \
+                                  each(clReleaseEvent) each(clCreateUserEvent) each(clSetUserEventStatus)
 
 struct Library {
 #define NPGPU_OPENCL_MEMBER(name) decltype(&::name) name = nullptr;

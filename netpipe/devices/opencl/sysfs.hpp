@@ -1,4 +1,4 @@
-// What Linux tells in /sys of a GPU at a place of the PCI bus, by its driver: amdgpu of AMD, i915 and xe of Intel. What
+// What Linux has in /sys of a GPU at a place of the PCI bus, by its driver: amdgpu of AMD, i915 and xe of Intel. What
 // cannot be read is NaN, or left out. `sys` is for tests.
 #pragma once
 

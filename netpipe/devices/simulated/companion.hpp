@@ -1,6 +1,7 @@
-// A second process on a simulated device. It shares what it uses in equal parts: beside copies each copy over the link
-// takes twice its b / rate, and beside kernels or launches each kernel, and each copy within the device, twice its time
-// on the device. Latencies and what the host pays stay as they are. Beside one that is idle nothing changes.
+// A second process on a simulated device. It shares what it uses in equal parts: while it copies, each copy over the
+// link takes twice its b / rate, and while it runs kernels or launches, each kernel, and each copy within the device,
+// twice its time on the device. Latencies and what the host pays stay as they are. Beside one that is idle nothing
+// changes.
 #pragma once
 
 #include <memory>

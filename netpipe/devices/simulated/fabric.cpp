@@ -115,7 +115,7 @@ void Fabric::happen() {
   constexpr double a_byte_in_a_million = 1e-6;
   bool changed = false;
   for (State& state : streams_) {
-    // What is left may take less time than the clock, minutes on, can tell from none.
+    // What is left may take less time than the clock, minutes on, can resolve.
     const auto end = end_of_head(state);
     if (state.flows && (state.left <= a_byte_in_a_million || (end && *end <= time_))) {
       state.flows = false;

@@ -39,9 +39,9 @@ struct Beyond {
   double shared = 0;                   // what the class of its points changed by: the logarithm; 0: nothing is known
   double variance = 0;                 // of the difference of two runs, beyond what their rounds show
   std::array<UsualSpread, 2> usual{};  // of each side's numbers
-  // So many numbers a side tell a change from chance. What a context gives its copies and jobs, of several times, lasts
-  // for a round: by three rounds a side, all of which differ from the other side's, chance has one way in ten, and by
-  // four one in 35. What many points share, and runs, is spread more evenly.
+  // With this many numbers a side, a change can be distinguished from chance. What a context gives its copies and jobs,
+  // of several times, lasts for a round: by three rounds a side, all of which differ from the other side's, chance has
+  // one way in ten, and by four one in 35. What many points share, and runs, is spread more evenly.
   std::array<std::size_t, 2> enough{4, 4};
 };
 

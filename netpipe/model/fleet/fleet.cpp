@@ -20,7 +20,7 @@ using model::Sightings;
 
 using GroupKey = std::tuple<std::string, std::string, std::string, bool>;  // model, driver, link, simulated
 
-// What tells a GPU from all others: its host, with its UUID or where it has none its place. Clones of a virtual machine
+// What identifies a GPU: its host, with its UUID or where it has none its place. Clones of a virtual machine
 // have GPUs of one UUID on several hosts.
 template <class Gpu> std::string identity_of(const std::string& host, const Gpu& gpu) {
   return host + '\n' + (!gpu.uuid.empty() ? gpu.uuid : !gpu.bus.empty() ? gpu.bus : gpu.id);
@@ -92,7 +92,7 @@ void say_who_cannot_be_told_apart(Fleet& fleet) {
                         member.traces, member.id, member.host));
 }
 
-// What is slow of most of a group is as usual there: its own limits tell.
+// What is slow on most GPUs of a group is usual there: only its own limits show that it is slow.
 void say_who_is_slow_alone(FleetGroup& group, const std::vector<Sightings>& sightings) {
   if (!group.judged) return;
   std::size_t count = 0;

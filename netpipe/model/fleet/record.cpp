@@ -25,7 +25,7 @@ template <class Case> Case without_names(const Case& question, const std::string
   return model::renamed(question, names);
 }
 
-// Copies of several GPUs at once say nothing of one of them, and neither does what was measured beside a second
+// Copies of several GPUs at once say nothing of one of them, and neither does what was measured with a second
 // process.
 bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty() && !is_beside(c); }
 bool is_of_one_gpu(const auto& c) { return !is_beside(c); }

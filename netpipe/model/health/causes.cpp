@@ -101,7 +101,7 @@ Maybe redirecting_acs(const Findings& findings) {
 Maybe confidential_computing(const Findings& findings) {
   return if_set(findings, "confidential_computing", "confidential_computing",
                 "confidential computing is on: every copy is encrypted, through buffers of the driver",
-                "nothing, where that is wanted: hold this node against one in the same mode (--reference)");
+                "nothing, where that is wanted: compare this node with one in the same mode (--reference)");
 }
 
 Maybe link_errors(const Findings& findings) {

@@ -1,4 +1,4 @@
-// What GPUs of a model are made of, where that is published, and how a model is told by its name.
+// What GPUs of a model are made of, where that is published, and how its name is recognized.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Judges of soaks: of one device, and of several beside each other.
+// Judges of soaks: of one device, and of several compared with each other.
 #pragma once
 
 #include <string>

@@ -115,7 +115,7 @@ void CostMeasuring::calls() {
   add(Cost::issue_d2h, usual[2], "the host's time to issue a copy from the device");
 }
 
-// Not before all other costs are known: they are told apart with calls that take their usual time.
+// Not before all other costs are known: they are separated with calls that take their usual time.
 void CostMeasuring::spread_of_calls() {
   std::array<std::vector<double>, std::tuple_size_v<JobPoints::Deciles>> each;
   std::vector<double> spreads;
@@ -218,7 +218,7 @@ void CostMeasuring::gate() {
   add(Cost::gate, e, "what events around a gated job add: subtracted from gated times");
 }
 
-// A slope is at the mercy of its worst time: on an H200 beside neighbours, four copies of 64 MiB that varied by 7 %
+// A slope is at the mercy of its worst time: on an H200 with neighbours, four copies of 64 MiB that varied by 7 %
 // made the rate 5 % too low. Of large copies the gate is a hundredth at most, and what is left of each time gives the
 // rate by itself: their mean, each weighed by its interval.
 void CostMeasuring::large_copies(bool in) {

@@ -58,7 +58,7 @@ class CostMeasuring {
   void gap_ahead_of_kernel();
   void gap_behind_kernel();
   std::uint32_t queues_of(Stage, Cost);
-  // costs_kernels.cpp: how kernels go in parts, and beside each other
+  // costs_kernels.cpp: how kernels go in parts, and at the same time
   void blocks();
   void kernel_times();
   void compute();
@@ -81,7 +81,7 @@ class CostMeasuring {
   const JobPoints& points_;
   const StreamFacts& facts_;
   MeasuredCosts& out_;
-  double gate_us_ = 0;                     // what the gate's events see beside a copy
+  double gate_us_ = 0;                     // what the gate's events see in addition to a copy
   double empty_kernel_us_ = not_measured;  // gated, of one block that comes and goes
 };
 

@@ -25,7 +25,7 @@ double number(const Facts& facts, std::string_view name) {
 constexpr std::uint64_t line_bytes = 128;            // a block's words, at least
 constexpr std::uint64_t computed_chunk = 512 * KiB;  // of jobs without copies out
 constexpr double short_kernel_us = 1;
-constexpr double most_slow_down = 10;  // of copies beside copies the other way
+constexpr double most_slow_down = 10;  // of copies while others go the other way
 
 // By the first of the two that is there; 0 where none is.
 std::uint32_t count(double a, double b) {
@@ -255,7 +255,7 @@ void CostMeasuring::gap_ahead_of_kernel() {
   add(Cost::gap_ahead_of_kernel, e, "for how long a copy in keeps its engine after its end if a kernel follows");
 }
 
-// From stream to stream the gaps of copies are longer beside the other direction; in one stream a direction hardly.
+// From stream to stream the gaps of copies are longer while the other direction works; within a stream hardly.
 // Not more chunks than 24: beyond, queues get in each other's way, differently from run to run.
 void CostMeasuring::duplex_extra_gap() {
   if (out_.costs.copy_engines == 1) return;

@@ -8,7 +8,7 @@
 
 namespace npgpu::model {
 
-// In the order in which they are in the trace. Copies beside a second process are nobody's.
+// In the order in which they are in the trace. Copies while a second process worked are left out.
 std::vector<CopyResults> copy_results(const Trace&);
 
 // "all to one: cuda:0", "host to 8 GPUs"

@@ -15,7 +15,7 @@ class Links {
   explicit Links(const Trace&);
   // What pairs of that kind have in common, whichever devices they are: "PCIe within one switch".
   std::string kind(const std::string& a, const std::string& b) const;
-  // The same with what tells this pair from others: "PCIe within one switch (0000:15:00.0)".
+  // The same with what distinguishes this pair from others: "PCIe within one switch (0000:15:00.0)".
   std::string text(const std::string& a, const std::string& b) const;
   // The host's NUMA node that the system calls near to it; -1: it does not say.
   int host_node(const std::string& device) const;

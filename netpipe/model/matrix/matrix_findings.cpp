@@ -311,7 +311,7 @@ class MatrixJudge {
     add(std::move(finding));
   }
 
-  // ---- what cannot be told ------------------------------------------------------------------------------------------
+  // ---- what cannot be judged ----------------------------------------------------------------------------------------
 
   void untold_rates() {
     std::vector<const CellRuling*> undecided, disturbed;

@@ -1,4 +1,4 @@
-// What a matrix comes to: what is broken, slow, missing, cannot be told, or right; a finding for each place.
+// What a matrix comes to: what is broken, slow, missing, not judged, or right; a finding for each place.
 #pragma once
 
 #include <string>

@@ -93,7 +93,7 @@ void add_device_failures(std::vector<NodeFinding>& findings, const std::vector<H
       return is_of_copies(one.metric) && (known.device == one.device || (has(one.device) && has("host")));
     });
     if (is_said) continue;
-    // What cannot be told of one GPU can mostly be told of none: a line for all.
+    // What is not known of one GPU is mostly known of none: one line for all.
     const auto same = std::ranges::find_if(more, [&](const NodeFinding& known) {
       return known.health != Health::fail && known.health == one.health && known.metric == one.metric;
     });

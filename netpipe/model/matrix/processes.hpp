@@ -1,4 +1,4 @@
-// What was measured beside a second process, compared with the same alone.
+// What was measured while a second process worked, compared with the same alone.
 #pragma once
 
 #include <vector>

@@ -39,7 +39,7 @@ Figure fastest(const ProbeSeries& series, std::string_view called) {
 }  // namespace
 
 std::vector<Figure> bandwidth_figures(const Trace& trace, const OfDevice& device) {
-  // What reads and writes in place says nothing beside copies and triads.
+  // What reads and writes in place adds nothing to copies and triads.
   std::vector<Figure> figures;
   for (const Operation operation :
        {Operation::read, Operation::write, Operation::copy, Operation::triad, Operation::rmw})

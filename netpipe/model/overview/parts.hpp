@@ -10,7 +10,7 @@
 
 namespace npgpu::model {
 
-// The series of one device. Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
+// The series of one device. Two GPUs may have been called cuda:0 in turn; their UUIDs distinguish them.
 struct OfDevice {
   std::string id{}, uuid{};
 
@@ -37,7 +37,7 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
 
 // "H2D pinned, async", "both ways pinned, async", "D2D, async, cold", "memcpy cold", "host@0 to host@1, staged".
 std::string copy_name(const TransferCase&);
-// In order of what they tell: both directions, both at once, blocking, pageable, within the device; then the variants.
+// The most important first: both directions, both at once, blocking, pageable, within the device; then the variants.
 std::vector<CopyCurve> copy_curves(const Trace&, const OfDevice&);
 // Bandwidth and computing power of its probes: the corner All-All, as report has it.
 std::vector<Figure> bandwidth_figures(const Trace&, const OfDevice&);

@@ -17,7 +17,7 @@ constexpr double clear_difference = 0.02;
 constexpr double near_the_largest = 0.9;
 constexpr std::size_t enough_for_an_interval = 6;
 
-// A size beside its neighbours.
+// A size among its neighbours.
 struct Relative {
   Estimate relative;
   std::uint32_t n = 0;

@@ -1,4 +1,4 @@
-// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it stands against
+// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it compares with
 // what was reported.
 #pragma once
 
@@ -34,7 +34,7 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
 // The rate of any one bandwidth case, and what part of the limit that is.
 void derive_rate(const ProbeSeries&, const std::string& name, DeviceParameters&);
 
-// The levels of memory that a chase shows: sizes, latencies, and which of them could not be told apart.
+// The levels of memory that a chase shows: sizes, latencies, and which of them could not be distinguished.
 void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 
 // What the probe's description names: rates of a unit, such as bandwidths of shared memory and caches; banks, sectors
@@ -50,8 +50,8 @@ void derive_banks(const ProbeSeries&, DeviceParameters&);
 // Of the probe slices: how many partitions L2 has, who is near to which, and how addresses are spread over them.
 void derive_slices(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe gemm, all series of the device: its best rate, beside the tensor cores' own, what copies leave of it and
-// the host adds to it, what a host's cores make of one.
+// Of the probe gemm, all series of the device: its best rate, that of the tensor cores' own instructions, what copies
+// leave of it and the host adds to it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);
 
 // ---- one value ------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ inline Estimate exactly(double value) { return {value, value, value, {}, {}}; }
 Parameter parameter(std::string name, Estimate, std::string meaning, std::string note = {});
 
 // `tolerance`: 0.01 is 1 %. In this order:
-//   no reference  there is nothing to hold the value against; reference_source says why
+//   no reference  there is nothing to compare the value with; reference_source says why
 //   undecided     there is no value, or its interval is wider than 10 % either way: agreement would be luck
 //   agrees        the value is within the tolerance of the reference
 //   disagrees     the whole interval is outside the tolerance, and nothing disturbed the value

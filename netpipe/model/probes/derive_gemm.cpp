@@ -1,4 +1,4 @@
-// What products of matrices say of a device: the best rate against the limit and beside the instructions', what copies
+// What products of matrices say of a device: the best rate against the limit and the instructions' rate, what copies
 // leave of it and a host adds to it, and what a host's cores make of one.
 #include <fmt/format.h>
 

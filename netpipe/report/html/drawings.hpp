@@ -17,7 +17,7 @@ std::string node_picture(const Overview&, const NodeMatrix&, const MatrixVerdict
 // A node's matrix as tables whose cells are as dark as their values are far from 0, what many copies at once had, and
 // notes. Each cell has its number, so that nothing is said by colour alone.
 Document matrix_tables(const NodeMatrix&, const MatrixVerdict&);
-// A drawing and a table for each GPU, beside those of its model that others shared.
+// A drawing and a table for each GPU, among those of its model that others shared.
 Document among_part(std::span<const AmongOthers>);
 
 // Of one device. `prefix`: of ids, unique for each.

@@ -175,7 +175,8 @@ Document page_of(const TraceResults& of, const Overview& all, std::span<const Am
   Document picture, gpus, quality, missing;
   picture.draw(html::node_picture(all, of.matrix, of.verdict), false);
   doc.part({"The node", "node", "The node"}, picture);
-  if (!all.gpus.empty()) gpus.add(captioned(gpus_section(all, 1), "The GPUs of this node"));
+  if (Section section = gpus_section(all, 1); !section.is_empty())
+    gpus.add(captioned(std::move(section), "The GPUs of this node"));
   doc.part({"GPU by GPU", "gpus", "GPU by GPU"}, gpus);
   doc.part({"Copies between GPUs and with the host", "matrix", "Between GPUs"},
            html::matrix_tables(of.matrix, of.verdict));

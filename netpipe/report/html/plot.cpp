@@ -108,7 +108,7 @@ Range y_range(const Plot& plot) {
   return {plot.y.from_zero ? 0 : range.low - room, range.high + room};
 }
 
-// One of eight shapes, so that no curve is told by its colour alone.
+// One of eight shapes, so that curves differ in more than their colour.
 std::string marker(std::size_t style, double x, double y) {
   const std::string px = at(x), py = at(y);
   constexpr double r = 3;

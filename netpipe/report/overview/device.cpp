@@ -1,4 +1,4 @@
-// What the overview says of one device beside its copies.
+// What the overview says of one device, apart from its copies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -170,7 +170,7 @@ std::vector<Section> sections_of(const DeviceOverview& device, Extent extent) {
   return sections;
 }
 
-// Of a host beside GPUs: its copies at the largest size, and where they were faster.
+// Of the host of GPUs: its copies at the largest size, and where they were faster.
 Section host_section(const DeviceOverview& host) {
   Section section{"HOST"};
   Entry entry;

@@ -174,7 +174,7 @@ class Glance {
     ask(std::move(one));
   }
 
-  // "≥ 52.7": what the check holds the figure against, and what is to be known of it.
+  // "≥ 52.7": what the check compares the figure with, and what is to be known of it.
   std::string judged(const Asked& of, double scale) const {
     std::vector<std::string> limits, words;
     for (const char* metric : of.metrics)

@@ -1,4 +1,4 @@
-// What the overview says of the whole node: its GPUs beside each other, how far the numbers can be trusted, and what
+// What the overview says of the whole node: its GPUs one below the other, how far the numbers can be trusted, and what
 // was not measured.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -123,16 +123,28 @@ Section gpus_section(const Overview& all, std::size_t least) {
                decimal("both ways", 3), decimal("D2D", 2), decimal("read", 1), decimal("fp32 TFLOP/s", 4),
                decimal("memory ns", 6), decimal("launch us", 7), right("max W", 8), right("max C", 9),
                left("", 0, is_simulated(all))});
+  bool any_figure = false;
   for (const DeviceOverview& gpu : all.gpus) {
     const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
     const TelemetryRange range = range_of(gpu.telemetry);
-    table.row({"  " + gpu.id + (all.gpus.front().name == gpu.name ? "" : " " + gpu.name), health_cell(all, gpu.id),
-               bus ? fact_text(*bus) : "-", largest_rate(gpu, Pattern::stream, Direction::h2d),
-               largest_rate(gpu, Pattern::stream, Direction::d2h), largest_rate(gpu, Pattern::duplex, Direction::h2d),
-               largest_rate(gpu, Pattern::stream, Direction::d2d), figure_cell(gpu.bandwidth, "read", 1e-9),
-               figure_cell(gpu.compute, "fp32", 1e-12), memory_latency(gpu), figure_cell(gpu.calls, "launch", 1),
-               most(range.max_power_w), most(range.max_temperature_c), gpu.simulated ? "SIMULATED" : ""});
+    const std::vector<std::string> figures{largest_rate(gpu, Pattern::stream, Direction::h2d),
+                                           largest_rate(gpu, Pattern::stream, Direction::d2h),
+                                           largest_rate(gpu, Pattern::duplex, Direction::h2d),
+                                           largest_rate(gpu, Pattern::stream, Direction::d2d),
+                                           figure_cell(gpu.bandwidth, "read", 1e-9),
+                                           figure_cell(gpu.compute, "fp32", 1e-12),
+                                           memory_latency(gpu),
+                                           figure_cell(gpu.calls, "launch", 1)};
+    any_figure = any_figure || std::ranges::any_of(figures, [](const std::string& figure) { return figure != "-"; });
+    std::vector<std::string> cells{"  " + gpu.id + (all.gpus.front().name == gpu.name ? "" : " " + gpu.name),
+                                   health_cell(all, gpu.id), bus ? fact_text(*bus) : "-"};
+    cells.insert(cells.end(), figures.begin(), figures.end());
+    cells.insert(cells.end(),
+                 {most(range.max_power_w), most(range.max_temperature_c), gpu.simulated ? "SIMULATED" : ""});
+    table.row(std::move(cells));
   }
+  // Collectives are of all GPUs, and the trace's only device is the first of them.
+  if (!any_figure && all.gpus.size() < 2) return section;
   section.table = std::move(table);
   if (all.gpus.size() < 2) return section;
   add_differing_facts(section, all.gpus);

@@ -42,8 +42,8 @@ Section host_section(const DeviceOverview&);
 Section quality_section(const Overview&, Extent, std::size_t series_in_trace);
 Section missing_section(const Overview&);
 
-// Sizes at which all cases are shown beside their largest: near 8 B, for times (0: no case has one), and near 4 KiB,
-// 64 KiB and 1 MiB, for rates.
+// Sizes at which all cases are shown, apart from their largest: near 8 B, for times (0: no case has one), and near 4
+// KiB, 64 KiB and 1 MiB, for rates.
 struct CopySizes {
   std::uint64_t small = 0;
   std::vector<std::uint64_t> rates{};

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/flag_channel.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
+#include "netpipe/modules/cuda/flag_channel.hpp"
 
 namespace npgpu::cuda {
 

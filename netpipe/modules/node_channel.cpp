@@ -1,4 +1,4 @@
-#include "netpipe/devices/simulated/node_channel.hpp"
+#include "netpipe/modules/node_channel.hpp"
 
 #include <fmt/format.h>
 

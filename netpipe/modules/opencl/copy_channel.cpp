@@ -1,4 +1,4 @@
-#include "netpipe/devices/opencl/copy_channel.hpp"
+#include "netpipe/modules/opencl/copy_channel.hpp"
 
 #include <fmt/format.h>
 

@@ -22,13 +22,13 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/copy_layout.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
+#include "netpipe/modules/cuda/copy_layout.hpp"
 #include "npgpu/channel.hpp"
 
 namespace npgpu::cuda {

@@ -41,8 +41,7 @@ std::optional<std::string> why_other_executor(const TransferCase&, Executor exec
 // The same, and why it cannot run on the device it names.
 std::optional<std::string> why_refused(const TransferCase&);
 
-// What the modules of CUDA copies share: everything but the name and the call. All of it is inline: modules come after
-// devices in the build.
+// What the modules of CUDA copies share: everything but the name and the call.
 class Copies : public Module {
  public:
   std::string_view device_kind() const override { return "cuda"; }

@@ -1,4 +1,4 @@
-#include "netpipe/devices/cuda/copy_channel.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "netpipe/devices/cuda/copy_layout.hpp"
+#include "netpipe/modules/cuda/copy_layout.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/copy_kernel.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/modules/cuda/copy_kernel.hpp"
 
 namespace npgpu::cuda {
 
