@@ -808,4 +808,39 @@ TEST_CASE("published multiprocessors are those of the model, not of one whose na
   CHECK(published_multiprocessors("NVIDIA RTX A1000") == 0);
 }
 
+TEST_CASE("a GPU that others copy to is judged by its counters, and windows of energy by their results") {
+  Made made = Made().at(55);
+  Trace trace = made.trace();
+  trace.provenance.emplace_back("gpu1", Facts{{"id", std::string("cuda:1")},
+                                              {"name", std::string("NVIDIA X1")},
+                                              {"uuid", std::string("GPU-1")},
+                                              {"xids", whole(0)}});
+  trace.provenance.emplace_back("gpu1_after",
+                                Facts{{"id", std::string("cuda:1")}, {"xids", whole(1)}, {"xid_last", whole(79)}});
+  const auto lost = [&] {
+    const auto all = health_of(trace);
+    return std::ranges::any_of(all, [](const HealthFinding& one) {
+      return one.device == "cuda:1" && one.metric == "device_lost" && one.health == Health::fail;
+    });
+  };
+  CHECK_FALSE(lost());  // nothing in the trace is of it
+  TransferSeries peer = sweep_of(Pattern::stream, Timing::gated);
+  peer.question.direction = Direction::peer;
+  peer.question.source = "cuda:0";
+  peer.question.target = "cuda:1";
+  peer.device_name = "NVIDIA X1";
+  add_point(peer, 64 * MiB, {300});
+  trace.of<Transfers>().push_back(peer);
+  CHECK(lost());
+
+  Trace energy;
+  EnergySeries windows;
+  windows.question.device = "cuda:0";
+  Visit<Energies>& visit = windows.visits.emplace_back();
+  visit.samples = 1;
+  windows.samples.push_back({.intact = 0});
+  energy.of<Energies>() = {windows};
+  CHECK(verdict_of(health_of(energy)) == CheckVerdict::broken);
+}
+
 }  // namespace health_test

@@ -1,6 +1,7 @@
 #include "netpipe/model/collectives/health.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -102,8 +103,27 @@ std::string reference_text(std::string_view gpu_name) {
   return fmt::format("{} runs of {} healthy {}s", reference->runs, reference->cards, reference->model);
 }
 
+namespace {
+
+constexpr std::array worst_healths_first{Health::fail, Health::undecided, Health::unjudged,
+                                         Health::warn, Health::pass,      Health::skip};
+
+}  // namespace
+
+std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthFinding>& findings) {
+  const auto rank = [](const HealthFinding& one) { return std::ranges::find(worst_healths_first, one.health); };
+  std::vector<const HealthFinding*> all;
+  for (const HealthFinding& finding : findings) {
+    const auto known = std::ranges::find_if(
+        all, [&](const HealthFinding* one) { return one->device == finding.device && one->metric == finding.metric; });
+    if (known == all.end()) all.push_back(&finding);
+    else if (rank(finding) < rank(**known)) *known = &finding;
+  }
+  return all;
+}
+
 Health worst_of(const std::vector<HealthFinding>& findings) {
-  for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
+  for (const Health health : worst_healths_first)
     if (std::ranges::find(findings, health, &HealthFinding::health) != findings.end()) return health;
   return Health::skip;
 }
