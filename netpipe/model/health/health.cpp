@@ -27,9 +27,14 @@ void require(model::Findings& findings, const std::string& metric) {
   findings.add(metric, Health::fail, why).if_failed = CheckVerdict::failed_to_run;
 }
 
-std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const HealthRules& rules,
+std::vector<HealthFinding> findings_of(const model::DeviceRecord& record,
+                                       const std::vector<model::DeviceRecord>& all_records, const HealthRules& rules,
                                        const std::vector<SoakDevice>& soaked) {
   model::Findings findings(record, rules);
+  findings.has_siblings_on_switch = std::ranges::any_of(all_records, [&](const model::DeviceRecord& one) {
+    return one.id != record.id && one.name == record.name && one.counter("nvlinks_active") > 0 &&
+           one.text("nvlinks_to").starts_with("switch");
+  });
   findings.throttled_since = model::throttled_since_text(soaked, record.id);
   model::judge_runs(findings);
   if (!record.is_host()) {
@@ -91,8 +96,9 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
 std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const HealthRules& rules) {
   std::vector<HealthFinding> all;
   const std::vector<SoakDevice> soaked = soak_devices(trace);
-  for (const DeviceRecord& record : records_of(trace))
-    std::ranges::move(findings_of(record, rules, soaked), std::back_inserter(all));
+  const std::vector<DeviceRecord> records = records_of(trace);
+  for (const DeviceRecord& record : records)
+    std::ranges::move(findings_of(record, records, rules, soaked), std::back_inserter(all));
   std::ranges::move(soak_neighbours(soaked), std::back_inserter(all));
   return all;
 }
