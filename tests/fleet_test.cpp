@@ -587,6 +587,33 @@ TEST_CASE("where half of a group are slow, or more, it is said that which are ri
   CHECK(judge_fleet(runs, rules).confirmed() == 4);
 }
 
+TEST_CASE("a node that lost a GPU is broken, and none of its others is accused") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 10});
+  runs[2].defects = {{"gpus_on_bus", "of 2 NVIDIA GPUs on the PCI bus not all answer", "drain the node"}};
+  const Fleet fleet = judge_fleet(runs);
+  CHECK(fleet.suspects() == 0);
+  REQUIRE(fleet.broken_hosts.size() == 1);
+  CHECK(fleet.broken_hosts[0].host == runs[2].host);
+  CHECK(fleet.excluded_hosts() == std::vector{runs[2].host});
+  std::ostringstream text, json, metrics, page;
+  fleet_text(text, fleet, false, {});
+  CHECK(text.str().find("BROKEN") != std::string::npos);
+  CHECK(text.str().find("do: drain the node") != std::string::npos);
+  CHECK(text.str().find("no suspect among 6 GPUs; 1 host broken") != std::string::npos);
+  fleet_json(json, fleet);
+  CHECK(json.str().find("\"gpus_on_bus\"") != std::string::npos);
+  fleet_openmetrics(metrics, fleet);
+  CHECK(metrics.str().find("npgpu_fleet_broken_host{host=\"" + runs[2].host + "\",metric=\"gpus_on_bus\"} 1\n") !=
+        std::string::npos);
+  fleet_html(page, fleet);
+  CHECK(page.str().find("not all answer") != std::string::npos);
+
+  Trace trace;
+  trace.provenance = {{"census", {{"gpus_on_bus", std::int64_t{2}}, {"gpus_lost", std::string("0000:b3:00.0: lost")}}}};
+  REQUIRE(fleet_run(trace).defects.size() == 1);
+  CHECK(fleet_run(trace).defects[0].metric == "gpus_on_bus");
+}
+
 TEST_CASE("who is compared with nothing is not judged, and not without fault") {
   const FleetBaseline good = baseline_of(judge_fleet(fleet_of({10, 10, 10, 10, 10})));
   FleetRules rules;

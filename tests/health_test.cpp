@@ -808,4 +808,149 @@ TEST_CASE("published multiprocessors are those of the model, not of one whose na
   CHECK(published_multiprocessors("NVIDIA RTX A1000") == 0);
 }
 
+TEST_CASE("parts of GPUs, and laptops' GPUs, are not compared with the GPU whose name they share") {
+  using model::published_multiprocessors;
+  for (const char* name : {"NVIDIA GeForce RTX 5090 Laptop GPU", "NVIDIA RTX A5000 Laptop GPU",
+                           "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "GRID A100-3-20C", "NVIDIA A100-1-5CME"}) {
+    CAPTURE(name);
+    CHECK(published_multiprocessors(name) == 0);
+  }
+  CHECK(published_multiprocessors("GRID A100-20C") == 108);  // all of it, in turns
+  CHECK(published_multiprocessors("NVIDIA A100-SXM4-80GB") == 108);
+}
+
+TEST_CASE("the memory of a part of a GPU is not judged, as its share of the rate is not known") {
+  for (const bool by_nvml : {true, false}) {
+    Made made = Made().at(55);
+    ProbeSeries memory = probe_sweep();
+    memory.question.probe = "bandwidth";
+    memory.question.operation = Operation::read;
+    memory.question.form = Form::streaming;
+    memory.question.space = Space::global;
+    memory.limit = {3.35e12, "2619 MHz * 5120 bit * 2 (double data rate)"};
+    memory.device_name = by_nvml ? "NVIDIA H100 80GB HBM3" : "NVIDIA H100 80GB HBM3 MIG 1g.10gb";
+    for (int visit = 0; visit < 3; ++visit)
+      add_point(memory, {.blocks = 132, .threads = 1024, .bytes = GiB}, 1e9, {2000});
+    made.copies.device_name = memory.device_name;
+    if (by_nvml) made.before.emplace_back("mig_mode", whole(1));
+    made.probes = {memory};
+    const HealthFinding found = finding(made.trace(), "memory_read_rate");
+    CHECK(found.health == Health::unjudged);
+    CHECK(found.text.find("MIG") != std::string::npos);
+  }
+}
+
+TEST_CASE("what is expected and cannot be read is not judged, and no fault") {
+  HealthRules rules;
+  rules.expected = expectations("driver=580,link=gen5x16,memory=80");
+  Made made = Made().at(55);
+  for (const char* key : {"pcie_generation_now", "pcie_lanes_now"})
+    std::erase_if(made.before, [&](const auto& fact) { return fact.first == key; });
+  const auto all = health_of(made.trace(), rules);
+  for (const char* metric : {"expected_driver", "expected_link", "expected_memory"})
+    CHECK(find(all, metric)->health == Health::unjudged);
+  CHECK(find(all, "expected_driver")->text == "driver 580 is expected: not judged: it could not be read");
+  CHECK(verdict_of(all) == CheckVerdict::not_judged);
+  // An idle GPU may slow its link down, and takes no lanes away.
+  made.before.emplace_back("pcie_generation_now", whole(1));
+  made.before.emplace_back("pcie_lanes_now", whole(16));
+  rules.expected = expectations("link=gen5x16");
+  CHECK(finding(made.trace(), "expected_link", rules).health == Health::unjudged);
+  rules.expected = expectations("link=gen5x8");
+  CHECK(finding(made.trace(), "expected_link", rules).health == Health::fail);
+  rules.expected = expectations("link=gen5x16");
+  made.after = {{"pcie_generation_copying", whole(4)}, {"pcie_lanes_copying", whole(16)}};
+  CHECK(finding(made.trace(), "expected_link", rules).health == Health::fail);
+}
+
+TEST_CASE("a GPU that others copy to is judged by its counters, and windows of energy by their results") {
+  Made made = Made().at(55);
+  Trace trace = made.trace();
+  trace.provenance.emplace_back("gpu1", Facts{{"id", std::string("cuda:1")},
+                                              {"name", std::string("NVIDIA X1")},
+                                              {"uuid", std::string("GPU-1")},
+                                              {"xids", whole(0)}});
+  trace.provenance.emplace_back("gpu1_after",
+                                Facts{{"id", std::string("cuda:1")}, {"xids", whole(1)}, {"xid_last", whole(79)}});
+  const auto lost = [&] {
+    const auto all = health_of(trace);
+    return std::ranges::any_of(all, [](const HealthFinding& one) {
+      return one.device == "cuda:1" && one.metric == "device_lost" && one.health == Health::fail;
+    });
+  };
+  CHECK_FALSE(lost());  // nothing in the trace is of it
+  TransferSeries peer = sweep_of(Pattern::stream, Timing::gated);
+  peer.question.direction = Direction::peer;
+  peer.question.source = "cuda:0";
+  peer.question.target = "cuda:1";
+  peer.device_name = "NVIDIA X1";
+  add_point(peer, 64 * MiB, {300});
+  trace.of<Transfers>().push_back(peer);
+  CHECK(lost());
+
+  Trace energy;
+  EnergySeries windows;
+  windows.question.device = "cuda:0";
+  Visit<Energies>& visit = windows.visits.emplace_back();
+  visit.samples = 1;
+  windows.samples.push_back({.intact = 0});
+  energy.of<Energies>() = {windows};
+  CHECK(verdict_of(health_of(energy)) == CheckVerdict::broken);
+}
+
+TEST_CASE("where the link could not be read, nobody says that it is trained as it should be") {
+  Made made = Made().at(25);
+  CHECK(finding(made.trace(), "h2d_rate").explanations[0].what ==
+        "the link is trained as it should be, and bytes are slow");
+  std::erase_if(made.before, [](const auto& fact) { return fact.first.starts_with("pcie_"); });
+  CHECK(finding(made.trace(), "h2d_rate").explanations[0].what ==
+        "bytes are slow, and how the link is trained could not be read");
+}
+
+TEST_CASE("a slot of an older generation than the GPU's is named as the cause") {
+  Made made = Made().at(25);
+  for (auto& [key, value] : made.before)
+    if (key == "max_pcie_generation" || key == "pcie_generation_now") value = whole(4);
+  made.before.emplace_back("gpu_max_pcie_generation", whole(5));
+  HealthRules rules;
+  rules.reference = "good.h5";
+  rules.figures = {{"h2d_rate", 55e9, "B/s"}};
+  const HealthFinding found = finding(made.trace(), "h2d_rate", rules);
+  CHECK(found.health == Health::fail);
+  CHECK(cause(found) == "link_slot");
+  CHECK(found.explanations[0].what == "the slot has PCIe Gen4, and the GPU could have Gen5");
+}
+
+TEST_CASE("throttle reasons that could not be read are not said to be none") {
+  Made made = Made().at(55);
+  made.copies.visits[0].telemetry.sm_clock_mhz = 1980;
+  CHECK(finding(made.trace(), "throttle").health == Health::pass);
+  made.before.emplace_back("unread_throttle", std::string("no permission"));
+  CHECK(finding(made.trace(), "throttle").health == Health::skip);
+  CHECK(finding(made.trace(), "throttle").text == "throttle reasons: needs root (no permission)");
+}
+
+TEST_CASE("a GPU without any NVLink is alone, unless others of its model beside it reach NVSwitches") {
+  const auto gpu = [](const char* id, int active) {
+    return Facts{{"id", std::string(id)},
+                 {"name", std::string("NVIDIA X1")},
+                 {"nvlinks_active", whole(active)},
+                 {"nvlinks_inactive", whole(18 - active)},
+                 {"nvlinks_to", std::string(active ? "switch x18" : "")}};
+  };
+  Trace trace = Made().at(55).trace();
+  TransferSeries second = trace.of<Transfers>()[0];
+  second.question.target = "cuda:1";
+  trace.of<Transfers>().push_back(second);
+  const auto links_of_first = [&](int first, int second_gpu) {
+    trace.provenance = {{"gpu0", gpu("cuda:0", first)}, {"gpu1", gpu("cuda:1", second_gpu)}};
+    return finding(trace, "nvlink");
+  };
+  CHECK(links_of_first(0, 0).health == Health::skip);
+  CHECK(links_of_first(18, 18).health == Health::pass);
+  CHECK(links_of_first(0, 18).health == Health::fail);
+  CHECK(links_of_first(0, 18).text ==
+        "0 of 18 NVLinks active, and others of its model in this node reach the NVSwitches");
+}
+
 }  // namespace health_test

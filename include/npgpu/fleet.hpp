@@ -134,7 +134,8 @@ struct FleetRun {
   std::string plan{};      // what it was to measure, and the build that planned it; empty where it does not say
   std::uint64_t hash = 0;  // of the file's content: finds copies of a trace
   bool complete = false;
-  std::vector<FleetGpu> gpus;  // those that have series; copies between several at once are left out
+  std::vector<FleetDefect> defects{};  // of the node: GPUs that do not answer, bytes that arrive wrong between GPUs
+  std::vector<FleetGpu> gpus;          // those that have series; copies between several at once are left out
 };
 FleetRun fleet_run(const Trace&);
 
@@ -234,6 +235,12 @@ struct FleetHost {
   std::vector<FleetFinding> findings;
 };
 
+// A node of which something is broken that is no fault of one GPU that was measured.
+struct FleetBrokenHost {
+  std::string host;
+  FleetDefect defect;
+};
+
 // What a group's median has become since the reference.
 struct FleetDrift {
   std::string what{}, at{};
@@ -283,6 +290,7 @@ struct Fleet {
   std::string first_date{}, last_date{};
   std::vector<FleetGroup> groups{};  // the largest first
 
+  std::vector<FleetBrokenHost> broken_hosts{};  // by name, each defect once, of the last trace that has it
   std::vector<std::string> notes{};      // GPUs that are on several hosts, hosts that share a name: a sentence each
   std::set<std::string> shared_names{};  // of hosts that are several machines
 
@@ -292,7 +300,7 @@ struct Fleet {
   std::size_t slow_hosts() const;  // each once
   std::size_t splits() const;      // of all groups
   bool has_slower_group() const;   // than the reference
-  // Hosts of confirmed suspects whose name is that of one machine, each once, in order.
+  // Broken hosts, and those of confirmed suspects, whose name is that of one machine, each once, in order.
   std::vector<std::string> excluded_hosts() const;
 };
 

@@ -97,6 +97,9 @@ std::vector<HealthFinding> health_of(const Trace&, const HealthRules& = {});
 
 // The worst of them: fail, undecided, unjudged, warn, pass; skip where there is nothing else.
 Health worst_of(const std::vector<HealthFinding>&);
+// Of several findings of one metric of one device, as of its links to several others, the worst one; of equals the
+// first.
+std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthFinding>&);
 // By what GPUs of that name are judged: "27 runs of 7 healthy H200s"; empty where only the device's own limits are
 // known.
 std::string reference_text(std::string_view gpu_name);

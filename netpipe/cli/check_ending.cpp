@@ -40,6 +40,18 @@ std::string worst_text(const CheckOf& check) {
                      failures > 1 ? fmt::format(" (and {} more)", failures - 1) : "");
 }
 
+// A figure that has a limit was disturbed; without a limit nothing is known that it could be compared with.
+std::string why_unjudged(const CheckOf& check) {
+  const HealthFinding* first = nullptr;
+  for (const HealthFinding& finding : check.findings) {
+    if (finding.health != Health::unjudged) continue;
+    if (std::isfinite(finding.limit)) return "others used it, so that it could not be judged";
+    if (!first) first = &finding;
+  }
+  if (!first) return "nothing was measured that could be judged";
+  return first->device + (first->device.empty() ? "" : ": ") + first->text;
+}
+
 void print_check(const Options& options, const CheckOf& check, const Ending& ending, bool nagios) {
   if (options.on("json")) {
     check_json(std::cout, check);
@@ -52,8 +64,7 @@ void print_check(const Options& options, const CheckOf& check, const Ending& end
   line += fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
                       check.gpus.size() == 1 ? "" : "s");
   if (quiet) line += worst_text(check);
-  if (check.verdict == CheckVerdict::not_judged && check.why_not_judged.empty())
-    line += "; others used it, so that it could not be judged";
+  if (check.verdict == CheckVerdict::not_judged && check.why_not_judged.empty()) line += "; " + why_unjudged(check);
   else if (!check.decided.empty()) line += "; judged by " + check.decided;
   if (ending.is_stopped) line += "; stopped by a signal before its end";
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);

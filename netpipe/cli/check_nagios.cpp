@@ -53,7 +53,7 @@ std::string nagios_line(const CheckOf& check, int code, std::string said) {
   constexpr std::array<std::string_view, 4> words{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
   std::ranges::replace(said, '|', '/');  // which begins the figures
   std::string figures;
-  for (const HealthFinding& finding : check.findings) figures += figure(finding);
+  for (const HealthFinding* finding : worst_of_each_metric(check.findings)) figures += figure(*finding);
   if (!figures.empty()) figures[0] = '|';
   return fmt::format("NPGPU {} - {}{}", words[static_cast<std::size_t>(std::clamp(code, 0, 3))], one_line(said),
                      one_line(figures));

@@ -40,7 +40,8 @@ void write(const Options& options, const Fleet& fleet) {
 }
 
 int exit_code_of(const Fleet& fleet) {
-  if (fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group()) return exit_code::slower;
+  if (fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.has_slower_group())
+    return exit_code::slower;
   if (fleet.splits()) return exit_code::undecided;
   for (const FleetGroup& group : fleet.groups)
     if (group.judged) return exit_code::done;

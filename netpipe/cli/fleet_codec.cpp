@@ -140,7 +140,7 @@ void pass(Way& way, Gpu& gpu) {
 }
 
 template <class Way, class Run> void pass_run(Way& way, Run& run) {
-  pass_all(way, run.run_uuid, run.host, run.date, run.plan, run.hash, run.complete, run.gpus);
+  pass_all(way, run.run_uuid, run.host, run.date, run.plan, run.hash, run.complete, run.defects, run.gpus);
 }
 
 }  // namespace

@@ -206,6 +206,59 @@ def outputs(at):
     check(done.code == 3 and done.out.startswith("NPGPU UNKNOWN - "), f"nagios, no file: {done.code} {done.out}")
 
 
+def kept_node(at, name, change):
+    """Of a kept trace of several GPUs a copy that is changed: the verdict, the code, and what is wrong."""
+    path = os.path.join(at, "node.h5")
+    shutil.copy(os.path.join(SOURCE, "data/traces", name + ".h5"), path)
+    os.chmod(path, 0o644)
+    with h5py.File(path, "r+") as file:
+        change(file)
+    done, found = judged("--trace", path)
+    page = os.path.join(at, "node.html")
+    run("report", path, "--html", page, "--force")
+    return found["verdict"], done.code, {(f["device"], f["metric"]) for f in bad(found)}, open(page).read()
+
+
+def nodes(at):
+    """Each GPU of a node is judged, and each kind of measurement, also where it is the only one."""
+    if not h5py:
+        return
+
+    def xid(file):
+        file["provenance/gpu1_after"].attrs["xids"] = numpy.int64(1)
+
+    def wrong(file):
+        samples = file["energies/0001/samples"][:]
+        samples["intact"][0] = 0
+        file["energies/0001/samples"][...] = samples
+
+    def timeless(file):
+        for series in file["collectives"].values():
+            samples = series["samples"][:]
+            samples["host_us"] = numpy.nan
+            series["samples"][...] = samples
+
+    def nothing(file):
+        pass
+
+    for name in ("h100x2_collectives", "h200x2_graphs", "h100x2_energy", "h200x2_matrix", "h100x2_soak"):
+        verdict, code, _, said = kept_node(at, name, nothing)
+        check((verdict, code) == ("ok", 0) and "OK: " in said, f"{name}: {verdict} {code}")
+        verdict, code, wrongs, said = kept_node(at, name, xid)
+        check((verdict, code, wrongs) == ("broken", 6, {("cuda:1", "xid")}), f"{name}, an Xid of cuda:1: {verdict} {wrongs}")
+        check("BROKEN: 1 failed" in said, f"{name}, an Xid of cuda:1: the page does not say so")
+    verdict, code, wrongs, _ = kept_node(at, "h100x2_energy", wrong)
+    check(code == 6 and {metric for _, metric in wrongs} == {"results"}, f"wrong results of a load: {verdict} {wrongs}")
+    verdict, code, wrongs, _ = kept_node(at, "h100x2_collectives", timeless)
+    check((verdict, code) == ("failed to run", 1), f"operations without a time: {verdict} {code} {wrongs}")
+    metrics = os.path.join(at, "node.prom")
+    for name in ("h200x2_matrix", "h200x2_graphs"):
+        run("check", "--trace", os.path.join(SOURCE, "data/traces", name + ".h5"), "--quiet", "--openmetrics", metrics)
+        samples = [line.rpartition(" ")[0] for line in open(metrics) if not line.startswith("#")]
+        twice = {one for one in samples if samples.count(one) > 1}
+        check(samples and not twice, f"{name}: samples that OpenMetrics would have twice: {sorted(twice)[:2]}")
+
+
 def failures(at):
     """What was to be measured and has no figure, and what cannot be judged."""
     # A device that stops answering is broken, whenever that happens, and this cause stands first everywhere.
@@ -481,7 +534,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, second_look, outputs, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, second_look, outputs, nodes, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

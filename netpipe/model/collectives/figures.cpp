@@ -324,6 +324,12 @@ void judge_operation(CollectiveFigure& f) {
     f.why = f.error.empty() ? "its largest size has no figure" : f.error;
     return;
   }
+  for (const CollectiveResult& r : f.points)
+    if (!r.is_timed || (r.usable() && !model::is_figure(r.time_us.value))) {
+      f.verdict = CheckVerdict::failed_to_run;
+      f.why = fmt::format("no trial of {} has a valid time", size_text(r.axes.bytes));
+      return;
+    }
   const CollectiveResult& largest = f.points.back();
   f.share = largest.bus_rate.value / f.limit;
   if (f.question.overlap != CollectiveOverlap::none) {

@@ -311,6 +311,8 @@ std::vector<std::string> Fleet::excluded_hosts() const {
       if (const std::string& host = group.members[suspect.member].host;
           suspect.confirmed() && !shared_names.contains(host))
         all.insert(host);
+  for (const FleetBrokenHost& broken : broken_hosts)
+    if (!shared_names.contains(broken.host)) all.insert(broken.host);
   return {all.begin(), all.end()};
 }
 
@@ -344,6 +346,10 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
       groups[{gpu.name, gpu.driver, gpu.link, gpu.simulated}][identity_of(run->host, gpu)].push_back({run, &gpu});
   }
   fleet.hosts = hosts.size();
+  std::map<std::pair<std::string, std::string>, FleetDefect> of_hosts;  // by host and metric
+  for (const FleetRun* run : counted_runs)
+    for (const FleetDefect& defect : run->defects) of_hosts[{run->host, defect.metric}] = defect;
+  for (const auto& [which, defect] : of_hosts) fleet.broken_hosts.push_back({which.first, defect});
   say_who_moved(fleet, counted_runs);
   for (auto& [key, by_identity] : groups) {
     std::vector<Sightings> sightings;

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <variant>
 
+#include "netpipe/model/collectives/health.hpp"
 #include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/compare/questions.hpp"
 #include "netpipe/model/fleet/key_figures.hpp"
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/matrix/matrix_findings.hpp"
 #include "npgpu/fleet.hpp"
 
 namespace npgpu {
@@ -124,6 +127,21 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
   }
 }
 
+// What check says of the node, and not of one of its GPUs.
+std::vector<FleetDefect> defects_of_node(const Trace& trace) {
+  std::vector<HealthFinding> findings;
+  if (auto census = model::judge_census(trace)) findings.push_back(std::move(*census));
+  const std::vector<NodeFinding> between_gpus = model::findings_between_gpus(trace);
+  std::ranges::copy(between_gpus, std::back_inserter(findings));
+  std::ranges::move(model::findings_of_collectives(trace, between_gpus), std::back_inserter(findings));
+  std::vector<FleetDefect> defects;
+  for (const HealthFinding& one : findings)
+    if (one.health == Health::fail && one.if_failed == CheckVerdict::broken)
+      defects.push_back(
+          {one.metric, one.text, one.explanations.empty() ? std::string() : one.explanations.front().remedy});
+  return defects;
+}
+
 std::string link_of(const model::DeviceRecord& of) {
   const double generation = of.fact("max_pcie_generation"), lanes = of.fact("max_pcie_lanes");
   if (generation > 0 && lanes > 0) return fmt::format("PCIe Gen{:g} x{:g}", generation, lanes);
@@ -141,6 +159,7 @@ FleetRun fleet_run(const Trace& trace) {
   run.complete = trace.root.complete;
   if (!trace.root.plan.empty())
     run.plan = fmt::format("{}\n{} {}", trace.root.plan, trace.root.tool_version, trace.root.git_commit);
+  run.defects = defects_of_node(trace);
   for (const model::DeviceRecord& of : model::records_of(trace)) {
     if (of.is_host()) continue;
     FleetGpu& gpu = run.gpus.emplace_back();

@@ -83,6 +83,18 @@ Maybe degraded_link(const Findings& findings) {
                 : "look at the slot's speed in the BIOS and at LnkCtl2 in lspci -vv; reseat the GPU and its riser"};
 }
 
+Maybe lesser_slot(const Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  const HealthFinding* const link = findings.find("pcie_link");
+  const double of_both = of.fact("max_pcie_generation"), of_gpu = of.fact("gpu_max_pcie_generation");
+  if (!link || link->health != Health::pass || !(of_gpu > of_both) || !copies_go_over_pcie(of)) return std::nullopt;
+  return Explanation{"link_slot",
+                     fmt::format("the slot has PCIe Gen{:g}, and the GPU could have Gen{:g}", of_both, of_gpu),
+                     link->text,
+                     "look at the slot's speed in the BIOS, or use a faster slot; compare nodes with such slots with a "
+                     "good one of them (--reference)"};
+}
+
 Maybe far_processors(const Findings& findings) {
   return if_bad(findings, "numa", "numa", "the process may not use the processors near the GPU",
                 "bind it near the GPU: srun --gpu-bind=closest --cpu-bind=..., or numactl --cpunodebind");

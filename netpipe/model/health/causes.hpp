@@ -25,6 +25,7 @@ std::optional<Explanation> capped_memory_clock(const Findings&);
 std::optional<Explanation> missing_multiprocessors(const Findings&);
 std::optional<Explanation> partitioned(const Findings&);
 std::optional<Explanation> failing_memory(const Findings&);
+std::optional<Explanation> lesser_slot(const Findings&);
 std::optional<Explanation> wrong_results(const Findings&);
 std::optional<Explanation> errors(const Findings&);
 std::optional<Explanation> unsteady(const HealthFinding&);

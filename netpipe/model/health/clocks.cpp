@@ -26,7 +26,7 @@ void judge_multiprocessors(Findings& findings) {
   double reported = of.fact("multiprocessors");
   if (std::isnan(reported)) reported = of.fact("sms");
   const double ran = std::isnan(reported) ? not_measured : multiprocessors_that_ran(of, reported);
-  const int published = of.fact("mig_mode") > 0 ? 0 : published_multiprocessors(of.name);
+  const int published = is_part_of_gpu(of) ? 0 : published_multiprocessors(of.name);
   if (std::isnan(ran) && !(published > reported)) {
     findings.skip("sms", std::isnan(reported) ? "multiprocessors: the driver does not say how many there are"
                                               : "multiprocessors: not measured: no kernel ran on all of them");
@@ -125,6 +125,10 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
 void judge_throttling(Findings& findings, const Load& load) {
   if (load.sm_mhz.empty()) {
     findings.skip("throttle", "throttle reasons: not read during the run");
+    return;
+  }
+  if (load.slowed == 0 && !findings.of.state("unread_throttle").empty()) {
+    findings.skip("throttle", "throttle reasons: " + findings.of.why_unread("throttle"));
     return;
   }
   if (load.slowed == 0) {

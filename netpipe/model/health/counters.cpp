@@ -132,13 +132,14 @@ void judge_nvlink(Findings& findings) {
     is_counted = is_counted || !std::isnan(rise);
     if (rise > 0) errors += rise;
   }
-  if (active == 0) {  // a GPU alone, as in a virtual machine with one of them
+  if (active == 0 && !findings.has_siblings_on_switch) {  // alone, as in a virtual machine with one of them
     findings.skip("nvlink", fmt::format("NVLink: none of {:g} links is in use", inactive));
     return;
   }
   const Health health = inactive > 0 ? Health::fail : errors > 0 ? Health::warn : Health::pass;
   std::string text = fmt::format("{:g} of {:g} NVLinks active", active, active + inactive);
-  if (!is_counted) text += "; their errors are not reported";
+  if (active == 0) text += ", and others of its model in this node reach the NVSwitches";
+  else if (!is_counted) text += "; their errors are not reported";
   if (errors > 0) text += fmt::format("; {:g} errors in this run", errors);
   with_value(findings.defect("nvlink", health, text), active, active + inactive, "links");
 }
@@ -171,7 +172,8 @@ void judge_fabric(Findings& findings) {
   }
   const double links = of.counter("nvlinks_active"), status = of.counter("fabric_status");
   const bool is_complete = state == "completed" && !(status > 0);
-  if (!is_complete && !(links > 0)) {  // a GPU alone in a virtual machine: it has no use for the fabric
+  if (!is_complete && !(links > 0) &&
+      !findings.has_siblings_on_switch) {  // a GPU alone in a virtual machine: it has no use for the fabric
     findings.skip("fabric", fmt::format("NVLink fabric: registration {}, and no NVLink is in use", state));
     return;
   }

@@ -10,8 +10,8 @@ namespace {
 using CauseIn = std::optional<Explanation> (*)(const Findings&);
 
 // Copies between host and device; kernels; the host's calls.
-constexpr CauseIn of_copies[] = {degraded_link,     confidential_computing, far_processors, link_errors,
-                                 translating_iommu, redirecting_acs,        partitioned};
+constexpr CauseIn of_copies[] = {degraded_link, confidential_computing, far_processors,  link_errors,
+                                 lesser_slot,   translating_iommu,      redirecting_acs, partitioned};
 constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
 constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
                                  failing_memory, missing_multiprocessors, partitioned};
@@ -29,6 +29,8 @@ constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", 
                                  {"results", wrong_results},       {"errors", errors},
                                  {"device_lost", lost_device},     {"device_defect", lost_device},
                                  {"cpu_quota", small_quota}};
+
+constexpr const char* slow_bytes = "the link is trained as it should be, and bytes are slow";
 
 // Where nothing else in the trace says why; and of findings with a cause of their own kind.
 struct Last {
@@ -69,9 +71,9 @@ constexpr Last last_resorts[] = {
     {"pageable_rate", "host_memory",
      "pageable copies go through the host's memory and processor, which are slow, busy, or outgrown by large copies",
      "use pinned memory for large copies; look for others on the host's memory"},
-    {"h2d_rate", "link", "the link is trained as it should be, and bytes are slow",
+    {"h2d_rate", "link", slow_bytes,
      "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
-    {"d2h_rate", "link", "the link is trained as it should be, and bytes are slow",
+    {"d2h_rate", "link", slow_bytes,
      "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
     {"2d_rate_1mib", "link", "each copy takes too long beyond its bytes, or the link is slow",
      "look at the processors' power states and at the BIOS's PCIe payload size"},
@@ -156,10 +158,16 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
 void add_last_resort(const Findings& findings, HealthFinding& finding) {
   if (finding.health == Health::unjudged) return;  // its text says why
   const std::string kind = metric_kind(finding.metric);
+  const HealthFinding* const link = findings.find("pcie_link");
+  const bool is_trained_well = link && link->health == Health::pass;
   for (const Last& last : last_resorts) {
     if (!finding.explanations.empty()) break;
-    if (kind.ends_with(last.metric_ends))
-      finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
+    if (!kind.ends_with(last.metric_ends)) continue;
+    if (std::string_view(last.what) == slow_bytes && !is_trained_well)
+      finding.explanations.push_back({last.cause, "bytes are slow, and how the link is trained could not be read",
+                                      evidence_of(findings, finding),
+                                      fmt::format("look at LnkSta in lspci -vv; {}", last.remedy)});
+    else finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
   }
 }
 

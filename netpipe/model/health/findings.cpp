@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "netpipe/model/health/models.hpp"
 #include "netpipe/model/health/references.hpp"
 
 namespace npgpu::model {
@@ -33,8 +34,6 @@ std::string figure_text(double value, const std::string& unit) {
   return fmt::format("{:g} {}", value, unit);
 }
 
-namespace {}  // namespace
-
 namespace {
 
 // What decides a figure, and why.
@@ -51,6 +50,10 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
                         more ? '-' : '+', 100 * tolerance)};
   }
+  // The width of the memory is that of the whole GPU.
+  const bool is_of_memory = figure.metric.starts_with("memory_") || figure.metric == "d2d_rate";
+  if (is_of_memory && is_part_of_gpu(findings.of))
+    return {not_measured, "MIG is on, and what a part of the GPU should reach is not known"};
   if (figure.is_of_cuda_call && !findings.of.has_cuda_calls())
     return {not_measured, "what is usual is known of CUDA's calls only"};
   if (figure.seen.estimate.value > most_share_of_a_true_limit * figure.possible)
@@ -87,11 +90,13 @@ std::string disturber_text(const std::string& disturbed) {
 
 }  // namespace
 
+bool is_part_of_gpu(const DeviceRecord& of) { return of.fact("mig_mode") > 0 || names_part_of_gpu(of.name); }
+
 Referred reference_for(const Findings& findings, std::string_view metric) {
   for (const ReferenceFigure& figure : findings.rules.figures)
     if (figure.metric == metric && is_figure(figure.value)) return {&figure, "reference " + findings.rules.reference};
   const ModelReference* const model = findings.rules.by_model ? reference_of_model(findings.of.name) : nullptr;
-  if (!model || findings.of.fact("mig_mode") > 0) return {};
+  if (!model || is_part_of_gpu(findings.of)) return {};
   const bool is_same_host = findings.of.has_cuda_calls() &&
                             (findings.of.simulated || text_fact(findings.of.host, "cpu_model") == model->host_cpu);
   for (const ReferenceFigure& figure : model->figures)

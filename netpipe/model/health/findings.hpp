@@ -55,7 +55,8 @@ class Findings {
 
   const DeviceRecord& of;
   const HealthRules& rules;
-  std::string throttled_since{};  // of a soak: "too hot after 4 min 2 s"
+  bool has_siblings_on_switch = false;  // others of its model in this node reach NVSwitches
+  std::string throttled_since{};        // of a soak: "too hot after 4 min 2 s"
   std::vector<HealthFinding> all;
   // Of figures below their limit: who disturbed the points that they rest on.
   struct Disturbed {
@@ -142,6 +143,8 @@ void judge_calls(Findings&);     // what calls cost
 void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink, Xids
 void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
 void judge_expected(Findings&);  // what the user expects of each GPU
+// By MIG: what is known of its model is of the whole.
+bool is_part_of_gpu(const DeviceRecord&);
 // Copies between host and GPU go over NVLink-C2C, and not over PCIe.
 bool is_reached_over_c2c(const DeviceRecord&);
 // False also where they were faster than any that the PCIe link could carry.

@@ -1,6 +1,7 @@
 #include "netpipe/model/collectives/health.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -26,9 +27,14 @@ void require(model::Findings& findings, const std::string& metric) {
   findings.add(metric, Health::fail, why).if_failed = CheckVerdict::failed_to_run;
 }
 
-std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const HealthRules& rules,
+std::vector<HealthFinding> findings_of(const model::DeviceRecord& record,
+                                       const std::vector<model::DeviceRecord>& all_records, const HealthRules& rules,
                                        const std::vector<SoakDevice>& soaked) {
   model::Findings findings(record, rules);
+  findings.has_siblings_on_switch = std::ranges::any_of(all_records, [&](const model::DeviceRecord& one) {
+    return one.id != record.id && one.name == record.name && one.counter("nvlinks_active") > 0 &&
+           one.text("nvlinks_to").starts_with("switch");
+  });
   findings.throttled_since = model::throttled_since_text(soaked, record.id);
   model::judge_runs(findings);
   if (!record.is_host()) {
@@ -90,8 +96,9 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
 std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const HealthRules& rules) {
   std::vector<HealthFinding> all;
   const std::vector<SoakDevice> soaked = soak_devices(trace);
-  for (const DeviceRecord& record : records_of(trace))
-    std::ranges::move(findings_of(record, rules, soaked), std::back_inserter(all));
+  const std::vector<DeviceRecord> records = records_of(trace);
+  for (const DeviceRecord& record : records)
+    std::ranges::move(findings_of(record, records, rules, soaked), std::back_inserter(all));
   std::ranges::move(soak_neighbours(soaked), std::back_inserter(all));
   return all;
 }
@@ -102,8 +109,27 @@ std::string reference_text(std::string_view gpu_name) {
   return fmt::format("{} runs of {} healthy {}s", reference->runs, reference->cards, reference->model);
 }
 
+namespace {
+
+constexpr std::array worst_healths_first{Health::fail, Health::undecided, Health::unjudged,
+                                         Health::warn, Health::pass,      Health::skip};
+
+}  // namespace
+
+std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthFinding>& findings) {
+  const auto rank = [](const HealthFinding& one) { return std::ranges::find(worst_healths_first, one.health); };
+  std::vector<const HealthFinding*> all;
+  for (const HealthFinding& finding : findings) {
+    const auto known = std::ranges::find_if(
+        all, [&](const HealthFinding* one) { return one->device == finding.device && one->metric == finding.metric; });
+    if (known == all.end()) all.push_back(&finding);
+    else if (rank(finding) < rank(**known)) *known = &finding;
+  }
+  return all;
+}
+
 Health worst_of(const std::vector<HealthFinding>& findings) {
-  for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
+  for (const Health health : worst_healths_first)
     if (std::ranges::find(findings, health, &HealthFinding::health) != findings.end()) return health;
   return Health::skip;
 }

@@ -98,7 +98,19 @@ bool has_words(std::string_view name, std::string_view wanted) {
   return false;
 }
 
+bool names_part_of_gpu(std::string_view name) {
+  if (has_words(name, "MIG")) return true;
+  // Of a virtual GPU the parts and GB stand at the end: "-3-20C".
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const std::size_t last = name.rfind('-');
+  if (last == std::string_view::npos || last < 2 || !is_digit(name[last - 1]) || name[last - 2] != '-') return false;
+  const std::string_view end = name.substr(last + 1);
+  return end.size() > 1 && is_digit(end.front()) && std::isupper(static_cast<unsigned char>(end.back())) != 0;
+}
+
 int published_multiprocessors(std::string_view name) {
+  // A laptop's GPU shares a name with a larger one.
+  if (names_part_of_gpu(name) || has_words(name, "Laptop")) return 0;
   for (const Published& one : published)
     if (has_words(name, one.name)) return one.multiprocessors;
   return 0;

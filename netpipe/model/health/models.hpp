@@ -10,6 +10,9 @@ namespace npgpu::model {
 // "NVIDIA GH200 480GB" has "A100" or "H200". False where `wanted` has none.
 bool has_words(std::string_view name, std::string_view wanted);
 
+// "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "GRID A100-3-20C": a part of a GPU, by MIG.
+bool names_part_of_gpu(std::string_view name);
+
 // Multiprocessors that every GPU of this model has; 0 where the model is not known, or is sold with several counts.
 int published_multiprocessors(std::string_view name);
 

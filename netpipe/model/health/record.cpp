@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "netpipe/model/compare/questions.hpp"
 
 namespace npgpu::model {
 
@@ -59,6 +62,19 @@ void add_facts(DeviceRecord& record, const Provenance& provenance) {
   }
 }
 
+// What a series would say of a device that has none.
+std::optional<SeriesInfo> described_device(const Provenance& provenance, const std::string& id) {
+  for (const auto& [group, facts] : provenance) {
+    if (text_fact(facts, "id") != id || text_fact(facts, "name").empty()) continue;
+    SeriesInfo info;
+    info.device_name = text_fact(facts, "name");
+    info.device_uuid = text_fact(facts, "uuid");
+    info.simulated = number_fact(facts, "simulated") > 0;
+    return info;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<DeviceRecord> records_of(const Trace& trace) {
@@ -85,6 +101,16 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
     record_of(device_of(series.question), series).partitions.push_back(&series);
   for (const auto& series : trace.of<Soaks>()) record_of(device_of(series.question), series).soaks.push_back(&series);
   for (const auto& series : trace.of<Pieces>()) record_of(device_of(series.question), series).pieces.push_back(&series);
+  for (const auto& series : trace.of<Energies>())
+    record_of(device_of(series.question), series).energies.push_back(&series);
+  // A GPU that others copy to, or that takes part in what several do, has counters as well.
+  for_each_kind([&]<class K>() {
+    for (const auto& series : trace.of<K>())
+      each_device(series.question, [&](const std::string& id) {
+        if (id == "host" || std::ranges::find(all, id, &DeviceRecord::id) != all.end()) return;
+        if (const auto described = described_device(trace.provenance, id)) record_of(id, *described);
+      });
+  });
   for_each_kind([&]<class K>() {
     for (const auto& series : trace.of<K>()) {
       const std::string& whose = series.failed_device.empty() ? device_of(series.question) : series.failed_device;

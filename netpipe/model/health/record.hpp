@@ -25,6 +25,7 @@ struct DeviceRecord {
   std::vector<const PartitionSeries*> partitions;
   std::vector<const SoakSeries*> soaks{};
   std::vector<const PieceSeries*> pieces{};
+  std::vector<const EnergySeries*> energies{};
 
   bool is_host() const { return id == "host"; }
   // Whether its calls are CUDA's, of which it is known what they usually cost.
@@ -49,9 +50,11 @@ struct DeviceRecord {
         if (one->failure == kind) return true;
       return false;
     };
-    return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions) || any(soaks);
+    return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions) || any(soaks) || any(pieces) ||
+           any(energies);
   }
-  // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points.
+  // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points. Windows of energy are no load: in half of
+  // them the device rests.
   template <class Visit> void each_visit(Visit visit) const {
     const auto all = [&](const auto& series, bool is_copy) {
       for (const auto* one : series)
@@ -63,10 +66,11 @@ struct DeviceRecord {
     all(calls, false);
     all(partitions, false);
     all(soaks, false);
+    all(pieces, true);
   }
 };
 
-// Every device that has series, in the order of the trace; a host last.
+// Every device that has series, and every one that a series names and that the trace describes; a host last.
 std::vector<DeviceRecord> records_of(const Trace&);
 
 }  // namespace npgpu::model

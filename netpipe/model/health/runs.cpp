@@ -105,6 +105,10 @@ double share_of(std::size_t some, std::size_t all) {
 }
 
 void judge_neighbours(Findings& findings, const Counts& counts) {
+  if (counts.points == 0) {
+    findings.skip("neighbours", "others: nothing was measured of this device alone");
+    return;
+  }
   // Where most were disturbed, nearly all figures rest on that, however few they are.
   const std::size_t least = std::min(least_beyond_chance(counts.points, many_disturbed), counts.points / 2 + 1);
   HealthFinding& others =
@@ -156,6 +160,7 @@ void judge_runs(Findings& findings) {
   count_points<Partitions>(of.partitions, counts);
   count_points<Soaks>(of.soaks, counts);
   count_points<Pieces>(of.pieces, counts);
+  count_points<Energies>(of.energies, counts);
 
   if (counts.compared == 0) {
     findings.skip("results", "results: none was compared");

@@ -207,7 +207,7 @@ void add_group(Document& doc, const FleetGroup& group, std::size_t number) {
 }  // namespace
 
 void fleet_html(std::ostream& out, const Fleet& fleet) {
-  const bool is_bad = fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group();
+  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.has_slower_group();
   Document doc;
   doc.add(Document::Head{"Fleet: " + verdict_text(fleet), traces_text(fleet)});
   doc.add(Document::Heading{"Verdict", "verdict"});
@@ -217,6 +217,9 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
     doc.add(Document::Paragraph{"For Slurm:"});
     doc.add(Document::Lines{exclude});
   }
+  for (const FleetBrokenHost& broken : fleet.broken_hosts)
+    doc.note("broken: " + broken_text(broken) + (broken.defect.remedy.empty() ? "" : "; " + broken.defect.remedy),
+             true);
   for (const std::string& note : fleet.notes) doc.note(note);
   for (std::size_t i = 0; i < fleet.groups.size(); ++i) add_group(doc, fleet.groups[i], i);
   Document unreadable;

@@ -101,6 +101,10 @@ void fleet_json(std::ostream& out, const Fleet& fleet) {
   all["suspects"] = fleet.suspects();
   all["confirmed"] = fleet.confirmed();
   all["slow_hosts"] = fleet.slow_hosts();
+  all["broken_hosts"] = array_of(fleet.broken_hosts, [](const FleetBrokenHost& broken) {
+    return Json({entry("host", broken.host), entry("metric", broken.defect.metric), entry("text", broken.defect.text),
+                 entry("remedy", broken.defect.remedy)});
+  });
   all["notes"] = fleet.notes;
   all["first_date"] = fleet.first_date;
   all["last_date"] = fleet.last_date;

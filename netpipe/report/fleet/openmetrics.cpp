@@ -56,6 +56,10 @@ void fleet_openmetrics(std::ostream& out, const Fleet& fleet) {
       for (const auto& [sort, gpus] : {std::pair{"faster", split.faster}, {"slower", split.slower}})
         out << fmt::format("npgpu_fleet_undecided{{{},figure=\"{}\",at=\"{}\",unit=\"{}\",sort=\"{}\"}} {}\n",
                            of_group(group), label(split.what), label(split.at), npgpu::name(split.unit), sort, gpus);
+  family(out, "npgpu_fleet_broken_host", "1 for each host that is broken, by what npgpu check calls it.");
+  for (const FleetBrokenHost& broken : fleet.broken_hosts)
+    out << fmt::format("npgpu_fleet_broken_host{{host=\"{}\",metric=\"{}\"}} 1\n", label(broken.host),
+                       label(broken.defect.metric));
   family(out, "npgpu_fleet_slow_host", "1 for each host that slows all of its GPUs' calls.");
   for (const FleetGroup& group : fleet.groups)
     for (const FleetHost& host : group.hosts)

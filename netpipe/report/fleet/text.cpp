@@ -104,9 +104,14 @@ void fleet_text(std::ostream& out, const Fleet& fleet, bool all, const TextStyle
     if (all || shown++ < shown_files) doc.note(note);
   if (!all && fleet.notes.size() > shown_files)
     doc.note(fmt::format("and {} more (--all shows them)", fleet.notes.size() - shown_files));
+  for (const FleetBrokenHost& broken : fleet.broken_hosts) {
+    doc.add(Document::Marked{"BROKEN", Document::Tone::alarm, broken_text(broken), 2, 10});
+    if (!broken.defect.remedy.empty()) doc.note("do: " + broken.defect.remedy, false, 10);
+  }
   for (const FleetGroup& group : fleet.groups) write_group(doc, group, all);
   doc.gap();
-  const bool is_bad = fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group() || fleet.splits();
+  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() ||
+                      fleet.has_slower_group() || fleet.splits();
   doc.add(Document::Marked{verdict_text(fleet), is_bad ? Document::Tone::alarm : Document::Tone::bold});
   const std::string exclude = exclude_text(fleet);  // one line, to be copied
   if (!exclude.empty()) doc.add(Document::Lines{exclude + '\n'});

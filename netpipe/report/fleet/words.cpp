@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <set>
 
 #include "netpipe/report/format.hpp"
 
@@ -43,6 +44,8 @@ std::string host_text(const FleetHost& host) {
                        : fmt::format("{}, or its GPU", host.host);
 }
 
+std::string broken_text(const FleetBrokenHost& broken) { return broken.host + ": " + broken.defect.text; }
+
 std::string drift_text(const FleetDrift& drift) {
   return fmt::format("{} at {}: {}, and was {} ({:+.1f} % time)", drift.what, drift.at,
                      figure_text(drift.now, drift.unit), figure_text(drift.before, drift.unit), 100 * drift.change);
@@ -70,6 +73,11 @@ std::string verdict_text(const Fleet& fleet) {
   std::string text = !bad.empty() ? fmt::format("{} of {}: {}", counted(fleet.suspects(), "suspect"), gpus, bad)
                      : judged     ? "no suspect among " + gpus
                                   : gpus + ", and no group is large enough to be judged";
+  if (!fleet.broken_hosts.empty()) {
+    std::set<std::string> hosts;
+    for (const FleetBrokenHost& one : fleet.broken_hosts) hosts.insert(one.host);
+    text += fmt::format("; {} broken", counted(hosts.size(), "host"));
+  }
   if (judged && alone) text += fmt::format("; {} not compared", alone);
   if (const std::size_t hosts = fleet.slow_hosts())
     text += fmt::format("; {} slow by themselves", counted(hosts, "host"));

@@ -14,6 +14,7 @@ std::string member_text(const FleetMember&);  // "node7 cuda:3"
 std::string finding_text(const FleetFinding&);
 std::string suspect_word(const FleetSuspect&);  // BROKEN, SLOW, or LOOK AT where nothing is confirmed
 std::string host_text(const FleetHost&);        // "node7, with all of its 8 GPUs"
+std::string broken_text(const FleetBrokenHost&);
 std::string drift_text(const FleetDrift&);
 std::string split_text(const FleetSplit&);  // "memory, read: 4 GPUs reach ..., 6 GPUs ...: ..."
 std::string verdict_text(const Fleet&);     // "20 suspects of 10000 GPUs", "no suspect among 8 GPUs"
