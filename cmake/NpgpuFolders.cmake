@@ -13,8 +13,8 @@
 
 # Compiling (NPGPU_FAST_BUILD): half of a file's compile time goes into headers. Folders marked BATCH
 # are compiled several files at a time, so names in anonymous namespaces are unique within such a folder. Folders marked
-# SMALL hold nothing that is slow to run, and are compiled with -Og: 9 to 19 % sooner than with -O1, which trace and model
-# ask for, because all that is read and derived goes through them. They share one precompiled header, and the others
+# SMALL hold nothing that is slow to run, and are compiled with -Og: 9 to 19 % sooner than with -O1, which files, trace and
+# model ask for, because all that is read and derived goes through them. They share one precompiled header, and the others
 # share another: GCC wants the same flags wherever one is used, but for the level of optimization.
 
 set_property(GLOBAL PROPERTY NPGPU_OBJECTS "")

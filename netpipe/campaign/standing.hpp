@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "npgpu/campaign.hpp"
 #include "npgpu/drift.hpp"
 
@@ -135,7 +136,7 @@ std::vector<PlannedPoint<K>*> due(BatchProgress<K>& course, const Repetition& ho
     place_of_group.try_emplace(group(target), random());
   }
   std::ranges::shuffle(all, random);
-  std::ranges::stable_sort(all, {}, [&](const PlannedPoint<K>* target) {
+  sort_stably(all, {}, [&](const PlannedPoint<K>* target) {
     return std::pair(place_of_case[target->step.question], place_of_group[group(target)]);
   });
   return all;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/files/json_input.hpp"
 #include "netpipe/report/fleet/values_json.hpp"
 #include "npgpu/error.hpp"
@@ -105,7 +106,7 @@ std::vector<FleetBaseline> baselines_in(const std::string& option, const std::st
     std::vector<FleetBaseline> baselines;
     for (const Json& one : all.at("baselines")) baselines.push_back(baseline_of_json(one));
     if (baselines.empty()) throw refuse("holds no baselines of a fleet");
-    std::ranges::stable_sort(baselines, {}, &FleetBaseline::date);
+    sort_stably(baselines, {}, &FleetBaseline::date);
     return baselines;
   } catch (const Json::exception&) {
     throw refuse("is damaged");
@@ -125,7 +126,7 @@ void keep_baseline(const std::string& option, const std::string& path, const Fle
     all = baselines_in(option, path, {.bytes = max_baselines_bytes, .pipes = false});
   std::erase_if(all, [&](const FleetBaseline& one) { return one.date == baseline.date; });
   all.push_back(baseline);
-  std::ranges::stable_sort(all, {}, &FleetBaseline::date);
+  sort_stably(all, {}, &FleetBaseline::date);
   Json file{{"format", baselines_format}, {"version", baselines_version}};
   file["baselines"] = array_of(all, json_of_baseline);
   write_file(option, path, true, [&](std::ostream& out) { write_json(out, file, 1); });

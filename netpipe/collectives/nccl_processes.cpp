@@ -19,19 +19,6 @@
 
 namespace npgpu::nccl {
 
-namespace {
-
-using process::Descriptor;
-using process::get;
-using process::put;
-
-// In the processes; standard output stays free for what NCCL prints.
-constexpr int requests = 3, replies = 4, shared = 5;
-
-using collectives::PartReply;
-using collectives::PartRequest;
-using Wanted = PartRequest::Wanted;
-
 // Where the processes wait for each other before each trial: memory that all see, so that they begin within a
 // microsecond.
 struct Meeting {
@@ -50,6 +37,19 @@ struct Meeting {
         throw Error(ErrorKind::failed, "another GPU's process did not come to begin a trial");
   }
 };
+
+namespace {
+
+using process::Descriptor;
+using process::get;
+using process::put;
+
+// In the processes; standard output stays free for what NCCL prints.
+constexpr int requests = 3, replies = 4, shared = 5;
+
+using collectives::PartReply;
+using collectives::PartRequest;
+using Wanted = PartRequest::Wanted;
 
 Meeting* mapped(int file) {
   void* const memory = ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -41,15 +41,15 @@ constexpr Seconds heating{12}, heating_for_a_window{0.6};
 // A device without a context falls back to its lowest clocks some time after the context has gone.
 constexpr Seconds falling_asleep{1.5};
 
-struct Piece {
+struct WorkPiece {
   Seconds begin{0}, end{0};
   double work = 0;
 };
 
 // What lies within a window, of pieces that are spread evenly over their time.
-double done_within(const std::vector<Piece>& pieces, Seconds begin, Seconds end) {
+double done_within(const std::vector<WorkPiece>& pieces, Seconds begin, Seconds end) {
   double sum = 0;
-  for (const Piece& one : pieces) {
+  for (const WorkPiece& one : pieces) {
     const Seconds shared = std::min(one.end, end) - std::max(one.begin, begin);
     if (shared > Seconds{0} && one.end > one.begin) sum += one.work * (shared / (one.end - one.begin));
   }
@@ -170,7 +170,7 @@ class EnergyRunner final : public Runner<Energies> {
   std::unique_ptr<energy::Load> load_;
   Step<Energies> step_;
   bool is_prepared_ = false;
-  std::vector<Piece> pieces_;
+  std::vector<WorkPiece> pieces_;
   Telemetry state_;
 };
 

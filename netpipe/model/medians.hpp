@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "npgpu/result.hpp"
 
 namespace npgpu::model {
@@ -86,7 +87,7 @@ template <class K> Result<K> checked_result_of(const Series<K>& series, const Po
   return r;
 }
 template <class K> std::vector<Result<K>> in_order(std::vector<Result<K>> all) {
-  std::ranges::stable_sort(all, {}, [](const Result<K>& r) { return std::tie(r.axes, r.lane); });
+  sort_stably(all, {}, [](const Result<K>& r) { return std::tie(r.axes, r.lane); });
   return all;
 }
 

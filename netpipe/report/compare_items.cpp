@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 
@@ -114,7 +115,7 @@ std::vector<std::string> slower_items(const Comparison& found) {
   if (of_classes.empty() && others.empty())
     for (const KeyFigure& figure : found.figures)
       if (figure.verdict == Verdict::slower) others.push_back({figure.name + ", " + by_text(figure), figure.change});
-  std::ranges::stable_sort(others, std::ranges::greater{}, &Item::change);
+  sort_stably(others, std::ranges::greater{}, &Item::change);
   std::vector<std::string> texts;
   for (const auto* items : {&of_classes, &others})
     for (const Item& item : *items) texts.push_back(item.text);
@@ -126,7 +127,7 @@ std::vector<std::string> more_energy_items(const Comparison& found) {
   for (const EnergyChange& energy : found.energies)
     if (energy.verdict == Verdict::slower)
       all.push_back({work_text(energy.question) + ", " + by_text(energy), energy.change});
-  std::ranges::stable_sort(all, std::ranges::greater{}, &Item::change);
+  sort_stably(all, std::ranges::greater{}, &Item::change);
   std::vector<std::string> texts;
   for (const Item& item : all) texts.push_back(item.text);
   return first_of(std::move(texts));

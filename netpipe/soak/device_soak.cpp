@@ -23,7 +23,7 @@ namespace {
 
 // Results are compared after each piece. All that a kernel did is in its results, however long it ran; of copies the
 // last of a piece is compared, so that their pieces are as short as comparing allows.
-constexpr Seconds piece{0.05};
+constexpr Seconds usual_piece{0.05};
 constexpr double compare_share = 3;  // a piece of copies takes so many times as long as comparing
 constexpr int simulated_pieces = 4;  // of a slice
 constexpr Seconds between_readings{0.05};
@@ -176,7 +176,7 @@ DeviceSoak::Part& DeviceSoak::part(const SoakCase& c, SoakLoad load, bool beside
 // Pieces until `stop` says so, each compared.
 void DeviceSoak::work(Part& part, Seconds length, const std::function<bool()>& stop) {
   const bool is_short = is_copy(part.load) && !simulated_;
-  const Seconds usual = simulated_ ? length / simulated_pieces : piece;
+  const Seconds usual = simulated_ ? length / simulated_pieces : usual_piece;
   if (!part.work) {
     part.work = energy::open_load(part.question, part.form);
     // Kernels are loaded, and the length of a repeat becomes known: each run has eight times as many at most.

@@ -14,6 +14,8 @@
 
 namespace npgpu::soak {
 
+constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);  // patterns are of such words
+
 // Where a piece of the memory is.
 struct Piece {
   std::uint64_t address = 0, bytes = 0;

@@ -13,7 +13,7 @@ namespace npgpu::soak {
 
 namespace {
 
-constexpr std::uint64_t word_bytes = sizeof(std::uint64_t), piece_bytes = GiB, least_piece = 2 * MiB,
+constexpr std::uint64_t piece_bytes = GiB, least_piece = 2 * MiB,
                         reserve = 512 * MiB;  // for other loads of this process and for the driver
 
 class CudaMemoryTest {

@@ -12,7 +12,7 @@ namespace npgpu::soak {
 
 namespace {
 
-constexpr std::uint64_t first_address = 0x700000000000, word_bytes = 8;
+constexpr std::uint64_t first_address = 0x700000000000;
 
 class SimulatedTester final : public MemoryTester {
  public:

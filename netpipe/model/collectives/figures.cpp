@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/links.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
@@ -272,7 +273,7 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const m
     if (first == from.end()) first = from.begin();  // all of the ring
     take_row(std::string(first->first));
   }
-  std::ranges::stable_sort(all, {}, &SlowLink::share);
+  sort_stably(all, {}, &SlowLink::share);
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/fleet/items.hpp"
 
 namespace npgpu {
@@ -71,7 +72,7 @@ void compare_with(FleetGroup& group, const FleetBaseline::Group& before, std::op
     item.reference = drift.before;
     if (std::abs(drift.change) > drift.tolerance) group.drifts.push_back(std::move(drift));
   }
-  std::ranges::stable_sort(group.drifts, std::ranges::greater{}, &FleetDrift::change);
+  sort_stably(group.drifts, std::ranges::greater{}, &FleetDrift::change);
 }
 
 }  // namespace model

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/fleet/baseline.hpp"
 #include "netpipe/model/fleet/suspects.hpp"
 
@@ -354,7 +355,7 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
   for (auto& [key, by_identity] : groups) {
     std::vector<Sightings> sightings;
     for (auto& [identity, seen] : by_identity) sightings.push_back(std::move(seen));
-    std::ranges::stable_sort(sightings, [](const Sightings& a, const Sightings& b) {
+    sort_stably(sightings, [](const Sightings& a, const Sightings& b) {
       return std::tie(a.back().run->host, a.back().gpu->id) < std::tie(b.back().run->host, b.back().gpu->id);
     });
     FleetGroup& group = fleet.groups.emplace_back();
@@ -365,8 +366,7 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
     say_why_not_judged(group, fleet.groups, rules);
     suspect_lesser_links(group, fleet.groups, rules);
   }
-  std::ranges::stable_sort(fleet.groups, std::ranges::greater{},
-                           [](const FleetGroup& group) { return group.members.size(); });
+  sort_stably(fleet.groups, std::ranges::greater{}, [](const FleetGroup& group) { return group.members.size(); });
   say_who_cannot_be_told_apart(fleet);
   return fleet;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
@@ -238,7 +239,7 @@ std::vector<FleetFigure> key_figures_of(const DeviceRecord& of) {
   add_key_figures<Transfers>(all, of.transfers);
   add_key_figures<Probes>(all, of.probes);
   add_key_figures<Calls>(all, of.calls);
-  std::ranges::stable_sort(all, {}, &FleetFigure::kind);
+  sort_stably(all, {}, &FleetFigure::kind);
   return all;
 }
 

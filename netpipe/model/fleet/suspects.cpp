@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/siblings.hpp"
 
 namespace npgpu::model {
@@ -47,7 +48,7 @@ class Suspicions {
       add_slow_alone(member);
     }
     if (suspect.findings.empty()) return suspect;
-    std::ranges::stable_sort(suspect.findings, [](const FleetFinding& a, const FleetFinding& b) {
+    sort_stably(suspect.findings, [](const FleetFinding& a, const FleetFinding& b) {
       if (a.suspicion != b.suspicion) return a.suspicion < b.suspicion;
       if (a.confirmed != b.confirmed) return a.confirmed;
       if (a.of != b.of) return a.of < b.of;
@@ -215,7 +216,7 @@ std::vector<FleetHost> slow_hosts_of(const GroupOf& group) {
   }
   std::vector<FleetHost> hosts;
   for (auto& [name, host] : all) {
-    std::ranges::stable_sort(host.findings, [](const FleetFinding& a, const FleetFinding& b) {
+    sort_stably(host.findings, [](const FleetFinding& a, const FleetFinding& b) {
       return a.suspicion != b.suspicion ? a.suspicion < b.suspicion : a.share > b.share;
     });
     hosts.push_back(std::move(host));

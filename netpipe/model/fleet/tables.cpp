@@ -6,6 +6,7 @@
 #include <span>
 #include <tuple>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/siblings.hpp"
 
@@ -32,7 +33,7 @@ FleetQuestion common_question(const std::map<FleetQuestion, std::size_t>& asked)
     all += count;
     for (const std::string& axes : question.axes) have[axes] += count;
   }
-  std::ranges::stable_sort(most_first, std::ranges::greater{}, &std::pair<const FleetQuestion*, std::size_t>::second);
+  sort_stably(most_first, std::ranges::greater{}, &std::pair<const FleetQuestion*, std::size_t>::second);
   std::vector<std::pair<double, std::string>> points;
   for (const auto& [question, count] : most_first)
     for (std::size_t i = 0; i < question->axes.size(); ++i) {
@@ -41,7 +42,7 @@ FleetQuestion common_question(const std::map<FleetQuestion, std::size_t>& asked)
       if (2 * known->second >= all) points.emplace_back(question->sizes[i], question->axes[i]);
       have.erase(known);
     }
-  std::ranges::stable_sort(points, {}, &std::pair<double, std::string>::first);
+  sort_stably(points, {}, &std::pair<double, std::string>::first);
   FleetQuestion common = *most_first.front().first;
   common.axes.clear();
   common.sizes.clear();

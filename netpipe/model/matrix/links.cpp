@@ -9,6 +9,8 @@
 #include <sstream>
 #include <vector>
 
+#include "netpipe/engine/sort_stably.hpp"
+
 namespace npgpu::model {
 
 namespace {
@@ -133,7 +135,7 @@ std::vector<Links::Shared> Links::shared_by(const std::vector<std::string>& gpus
     const bool is_some = one.devices.size() >= 2 && one.devices.size() < gpus.size();
     if (is_some && std::ranges::find(kept, one.devices, &Shared::devices) == kept.end()) kept.push_back(std::move(one));
   }
-  std::ranges::stable_sort(kept, std::ranges::greater{}, [](const Shared& one) { return one.devices.size(); });
+  sort_stably(kept, std::ranges::greater{}, [](const Shared& one) { return one.devices.size(); });
   return kept;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/matrix/rate_words.hpp"
 
 namespace npgpu::model {
@@ -39,7 +40,7 @@ class MatrixJudge {
     missing_figures();
     untold_rates();
     what_passes();
-    std::ranges::stable_sort(all_, {}, rank_of_finding);
+    sort_stably(all_, {}, rank_of_finding);
     return std::move(all_);
   }
 
@@ -181,7 +182,7 @@ class MatrixJudge {
     }
     finding.unit = "B/s";
     std::vector<std::pair<std::string, Compared>> most_first(by.begin(), by.end());
-    std::ranges::stable_sort(most_first, std::ranges::greater{}, [](const auto& one) { return one.second.rates; });
+    sort_stably(most_first, std::ranges::greater{}, [](const auto& one) { return one.second.rates; });
     std::vector<std::string> parts;
     for (const auto& [whom, one] : most_first)
       parts.push_back(fmt::format("{}{}, and {} {}", one.with_host && by.size() > 1 ? "with the host " : "",

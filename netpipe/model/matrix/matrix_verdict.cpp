@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/matrix/copy_results.hpp"
@@ -111,7 +112,7 @@ void add_device_failures(std::vector<NodeFinding>& findings, const std::vector<H
     if (const std::size_t others = finding.devices.size() - 1; others > 0)
       finding.text += fmt::format(" (and so of {} more)", others);
   findings.insert(findings.end(), more.begin(), more.end());
-  std::ranges::stable_sort(findings, {}, model::rank_of_finding);
+  sort_stably(findings, {}, model::rank_of_finding);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "npgpu/model.hpp"
@@ -51,15 +52,14 @@ class ProcessGatherer {
     for (const Series<K>& series : all)
       if (!is_beside(series.question)) in_order.push_back(&series);
     if constexpr (requires(const Series<K>* one) { one->question.direction; })
-      std::ranges::stable_sort(in_order, {}, [](const Series<K>* series) { return series->question.direction; });
+      sort_stably(in_order, {}, [](const Series<K>* series) { return series->question.direction; });
     for (const Series<K>* series : in_order)
       for (const Result<K>& alone : results(*series))
         if (alone.lane == 0) take(all, *series, alone);
   }
   // Small copies, large ones, launches.
   std::vector<ProcessGpu> finish() {
-    for (ProcessGpu& gpu : gpus_)
-      std::ranges::stable_sort(gpu.figures, {}, [](const ProcessFigure& one) { return one.bytes - 1; });
+    for (ProcessGpu& gpu : gpus_) sort_stably(gpu.figures, {}, [](const ProcessFigure& one) { return one.bytes - 1; });
     return std::move(gpus_);
   }
 
@@ -75,7 +75,7 @@ class ProcessGatherer {
         if (same.axes == alone.axes && same.lane == 0) figure.cells.push_back(process_cell(series, same, alone));
     }
     if (figure.cells.empty()) return;
-    std::ranges::stable_sort(figure.cells, {}, &ProcessCell::beside);
+    sort_stably(figure.cells, {}, &ProcessCell::beside);
     gpu(device_of(without.question)).figures.push_back(std::move(figure));
   }
 
@@ -128,7 +128,7 @@ void add_process_costs(ProcessGpu& gpu, Beside beside) {
          fmt::format("{}: it did nothing while these were measured, so they do not show what it costs: {}", who,
                      fmt::join(nothing, "; "))});
   if (longer.empty() && others == 0) return;
-  std::ranges::stable_sort(longer, std::greater<>(), [](const auto& one) { return one.second->times.value; });
+  sort_stably(longer, std::greater<>(), [](const auto& one) { return one.second->times.value; });
   std::vector<std::string> parts;
   for (const auto& [figure, cell] : longer)
     parts.push_back(

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/overview/parts.hpp"
 #include "npgpu/catalogue.hpp"
 
@@ -124,7 +125,7 @@ std::vector<CopyCurve> copy_curves(const Trace& trace, const OfDevice& device) {
   for (const TransferSeries& series : trace.of<Transfers>())
     if (device.has(series)) curves.push_back(copy_curve(series));
   // Of cases that differ in their clock alone, the device's own comes first: launches are not in its times.
-  std::ranges::stable_sort(curves, {}, [](const CopyCurve& curve) {
+  sort_stably(curves, {}, [](const CopyCurve& curve) {
     return std::pair(rank_of(curve.question), curve.question.async && curve.question.timing == Timing::host);
   });
   const std::size_t none = usual_copies.size();

@@ -1,7 +1,7 @@
 // What sets one GPU apart from the others of its model.
-#include <algorithm>
 #include <cmath>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/overview/parts.hpp"
 
 namespace npgpu::model {
@@ -60,7 +60,7 @@ std::vector<Difference> differences_of(const std::vector<DeviceOverview>& device
       const double share = own.is_rate ? 1 - own.value.value / middle : own.value.value / middle - 1;
       found.push_back({device.id, own.what, own.value, middle, share});
     }
-  std::ranges::stable_sort(found, std::ranges::greater{}, &Difference::worse_by);
+  sort_stably(found, std::ranges::greater{}, &Difference::worse_by);
   return found;
 }
 

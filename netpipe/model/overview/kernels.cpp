@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/overview/parts.hpp"
 #include "netpipe/model/probes/corner_points.hpp"
 #include "npgpu/catalogue.hpp"
@@ -112,7 +113,7 @@ std::vector<TelemetryPoint> telemetry_of(const Trace& trace, const OfDevice& dev
   });
   // A trace that was resumed has a clock for each of its runs: their order is not known.
   if (std::ranges::all_of(all, [](const TelemetryPoint& p) { return std::isfinite(p.at_s); }))
-    std::ranges::stable_sort(all, {}, &TelemetryPoint::at_s);
+    sort_stably(all, {}, &TelemetryPoint::at_s);
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/piece_advice.hpp"
@@ -145,7 +146,7 @@ PieceAdvice advise_pieces(const PieceTable& table, std::uint32_t pieces, std::ui
   }
   if (is_small && !of.ways.empty())
     of.notes.push_back("no piece as small as this was measured: it is taken to last as long as the smallest one");
-  std::ranges::stable_sort(of.ways, {}, [](const WayTime& way) { return way.time_us.value; });
+  sort_stably(of.ways, {}, [](const WayTime& way) { return way.time_us.value; });
   for (WayTime& way : of.ways) {
     way.over_fastest = over_of(way.time_us, of.ways.front().time_us);
     way.is_as_fast = !(way.over_fastest.low > 0);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/piece_advice.hpp"
 
@@ -59,7 +60,7 @@ PieceRow row_of(std::vector<PieceResult> results) {
     if (!r.usable()) row.unusable.push_back(std::string(name(r.axes.way)) + ": " + r.why);
   }
   std::erase_if(results, [](const PieceResult& r) { return !r.usable() || !std::isfinite(r.time_us.value); });
-  std::ranges::stable_sort(results, {}, [](const PieceResult& r) { return r.time_us.value; });
+  sort_stably(results, {}, [](const PieceResult& r) { return r.time_us.value; });
   for (const PieceResult& r : results) {
     WayTime& way = row.ways.emplace_back(WayTime{r.axes.way, r.time_us, r.host_us, over(r, results.front())});
     way.is_as_fast = !(way.over_fastest.low > 0);

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "netpipe/engine/csv_record.hpp"
+#include "netpipe/engine/sort_stably.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/roofline.hpp"
 
@@ -122,7 +123,7 @@ class Profile {
         else same->amount += amount;
       }
     }
-    std::ranges::stable_sort(all, std::ranges::greater{}, &UserKernel::time);
+    sort_stably(all, std::ranges::greater{}, &UserKernel::time);
     for (const UserKernel& kernel : all)
       if (std::ranges::all_of(kernel.work,
                               [](const KernelWork& one) { return one.roof == "memory" || one.roof == "L2"; }))

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/probes/corner_points.hpp"
@@ -194,7 +195,7 @@ std::vector<Roofline> rooflines_of(const Trace& trace) {
                     .simulated = any.simulated};
     for (const ProbeSeries* series : of_device)
       if (auto roof = roof_from(*series)) add_roof(std::move(*roof), device.roofs);
-    std::ranges::stable_sort(device.roofs, [](const Roof& a, const Roof& b) {
+    sort_stably(device.roofs, [](const Roof& a, const Roof& b) {
       if (a.is_memory != b.is_memory) return a.is_memory;
       return a.is_memory && a.rate.value < b.rate.value;
     });
@@ -238,7 +239,7 @@ PlacedKernel placed(const Roofline& device, const UserKernel& kernel) {
       p.uses.push_back({roof->name, one.amount / roof->rate.value / kernel.time.count()});
     else p.unknown.push_back(one.roof);
   }
-  std::ranges::stable_sort(p.uses, std::ranges::greater{}, &PlacedKernel::Use::share);
+  sort_stably(p.uses, std::ranges::greater{}, &PlacedKernel::Use::share);
   if (p.uses.empty()) return p;
   p.bound = p.uses.front().roof;
   p.share = p.uses.front().share;

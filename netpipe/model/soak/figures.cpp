@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/soak_figures.hpp"
 
@@ -60,7 +61,7 @@ void set_course(SoakFigure& f) {
 // What of a device's samples is of one load and part.
 struct Gathered {
   std::vector<SoakSample> samples;
-  void sort() { std::ranges::stable_sort(samples, {}, &SoakSample::elapsed_s); }
+  void sort() { sort_stably(samples, {}, &SoakSample::elapsed_s); }
 };
 
 double mean(const std::vector<SoakSample>& samples, double SoakSample::*column) {
@@ -94,7 +95,7 @@ SoakFigure figure_of(const SoakCase& question, SoakLoad part, Gathered of) {
 }
 
 void add_state(SoakDevice& device, std::vector<SoakSample> slices) {
-  std::ranges::stable_sort(slices, {}, &SoakSample::elapsed_s);
+  sort_stably(slices, {}, &SoakSample::elapsed_s);
   std::map<std::uint64_t, SoakDevice::Throttle> throttles;
   std::vector<double> later;
   device.slices = slices.size();
@@ -111,7 +112,7 @@ void add_state(SoakDevice& device, std::vector<SoakSample> slices) {
     }
   }
   for (const auto& [bit, one] : throttles) device.throttles.push_back(one);
-  std::ranges::stable_sort(device.throttles, {}, &SoakDevice::Throttle::at_s);
+  sort_stably(device.throttles, {}, &SoakDevice::Throttle::at_s);
   if (!later.empty()) device.temperature_c = median(later);
 }
 

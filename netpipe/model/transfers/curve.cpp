@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/least_squares.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/statistics.hpp"
@@ -41,7 +42,7 @@ Points measured(std::span<const TransferResult> points) {
   for (const TransferResult& p : points)
     if (p.axes.bytes > 0 && p.time_us.value > 0 && p.rate.value > 0)
       curve.push_back({p.axes.bytes, p.rate.value * p.time_us.value * 1e-6, p.time_us.value, p.rate.value});
-  std::stable_sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  sort_stably(curve, {}, [](const auto& one) { return one.bytes; });
   return curve;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/fleet/words.hpp"
 #include "netpipe/report/format.hpp"
@@ -44,7 +45,7 @@ std::vector<const FleetSuspect*> standing_out(const FleetGroup& group, const std
         all.emplace_back(finding.share, &suspect);
         break;
       }
-  std::ranges::stable_sort(all, std::ranges::greater{}, &std::pair<double, const FleetSuspect*>::first);
+  sort_stably(all, std::ranges::greater{}, &std::pair<double, const FleetSuspect*>::first);
   std::vector<const FleetSuspect*> suspects;
   for (const auto& [share, suspect] : all) suspects.push_back(suspect);
   return suspects;
@@ -53,7 +54,7 @@ std::vector<const FleetSuspect*> standing_out(const FleetGroup& group, const std
 // Lines that are so near that their names would cover each other become one, with all names.
 std::vector<html::Line> apart(std::vector<html::Line> lines, double range) {
   constexpr double near = 0.12;
-  std::ranges::stable_sort(lines, {}, &html::Line::at);
+  sort_stably(lines, {}, &html::Line::at);
   std::vector<html::Line> all;
   for (html::Line& line : lines) {
     if (all.empty() || line.at - all.back().at > near * range) all.push_back(std::move(line));

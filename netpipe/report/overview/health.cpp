@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
 
@@ -59,7 +60,7 @@ std::vector<const HealthFinding*> with_health(const Overview& all, Health health
 std::vector<std::string> passes_of(const Overview& all) {
   auto passes = with_health(all, Health::pass);
   constexpr std::array first{"pcie_link", "sms", "sm_clock", "memory_clock", "throttle", "power", "temperature"};
-  std::ranges::stable_sort(passes, {}, [&](const HealthFinding* f) { return std::ranges::find(first, f->metric); });
+  sort_stably(passes, {}, [&](const HealthFinding* f) { return std::ranges::find(first, f->metric); });
   const std::size_t before = passes.size();
   std::erase_if(passes, [](const HealthFinding* f) {
     return f->metric.find("_rate") != std::string::npos || f->metric.find("_time") != std::string::npos;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
@@ -207,7 +208,7 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   const bool brief = is_brief(extent);
   Entry drift{"drift", {}, false, 1};
   std::vector<Drift> drifts = q.drift;
-  std::ranges::stable_sort(drifts, std::ranges::greater{}, [](const Drift& d) { return std::abs(d.most()); });
+  sort_stably(drifts, std::ranges::greater{}, [](const Drift& d) { return std::abs(d.most()); });
   for (const Drift& d : drifts)
     if (!brief || std::abs(d.most()) >= worth_saying_of_drift)
       drift.items.push_back(fmt::format("{} {}", name(d.time_class), percent_of(d.most())));
