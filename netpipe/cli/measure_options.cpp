@@ -10,6 +10,7 @@
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -27,8 +28,7 @@ constexpr int least_of_several = 2;
 Repetition repetition(const Options& options, Repetition r) {
   const std::string kind = options.text("schedule");
   r.is_classic = kind == "classic";
-  if (!r.is_classic && kind != "adaptive")
-    throw Error(ErrorKind::usage, "--schedule: '" + kind + "' is none of adaptive, classic");
+  if (!r.is_classic && kind != "adaptive") refuse_word("schedule", kind, {"adaptive", "classic"});
   for (const char* other :
        r.is_classic ? std::array{"tolerance", "budget", "trial-time"} : std::array{"target-time", "repeats", "repeats"})
     if (options.has(other))
