@@ -10,6 +10,7 @@
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/measure_options.hpp"
+#include "netpipe/cli/suggestion.hpp"
 
 namespace commands_test {
 
@@ -114,6 +115,7 @@ TEST_CASE("a near word is suggested, a far one is not") {
   CHECK(closest("tranfer", names) == "transfer");
   CHECK(closest("chracterise", names) == "characterize");
   CHECK(closest("pred", names) == "predict");
+  CHECK(closest("Transfer", names) == "transfer");
   CHECK(!closest("frobnicate", names));
 }
 

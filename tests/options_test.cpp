@@ -97,8 +97,10 @@ TEST_CASE("names are taken in full only, and what is unknown is named") {
   CHECK(refusal({"--en=1"}) == "unknown option '--en'; did you mean '--end'? (npgpu help transfer)");
   CHECK(refusal({"--stream=1"}).find("did you mean '--streams'?") != std::string::npos);
   CHECK(refusal({"--frobnicate"}) == "unknown option '--frobnicate' (npgpu help transfer)");
+  CHECK(refusal({"-x"}) == "unknown option '-x' (npgpu help transfer)");
+  CHECK(refusal({"-end=1"}) == "unknown option '-end'; did you mean '--end'? (npgpu help transfer)");
   CHECK(refusal({"--end"}).find("end") != std::string::npos);
-  CHECK(refusal({"a", "b"}).find("too many arguments") != std::string::npos);
+  CHECK(refusal({"a", "b"}).find("'b' is one argument too many") != std::string::npos);
   CHECK(refusal({"--config=/nowhere.ini"}) == "--config: /nowhere.ini: cannot be read: No such file or directory");
   CHECK(refusal({"--end=1", "--end=2"}).find("end") != std::string::npos);
   const File file("nonsense = 1\n");

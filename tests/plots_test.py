@@ -13,7 +13,7 @@ import tempfile
 from figures import PLOTS, PROGRAM, check, script  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
-from npgpu.plots import command, figure, loader, matrix, rate  # noqa: E402
+from npgpu.plots import command, figure, loader, matrix, rate, samples  # noqa: E402
 
 ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
@@ -382,7 +382,7 @@ def bad_input(where, made):
 
 def scales_have_labels():
     """One label is no scale: an axis of times has two at least, however short it is."""
-    for low, high in ((9, 11), (4, 20), (6, 60), (1, 5000)):
+    for low, high in ((9, 11), (4, 20), (6, 60), (1, 5000), (1468.4, 1470.9)):
         picture, axes = figure.plt.subplots()
         axes.plot([1, 2], [low, high])
         figure.time_axis(axes, "Time")
@@ -390,7 +390,15 @@ def scales_have_labels():
         bottom, top = axes.get_ylim()
         labels = [tick.label1.get_text() for tick in [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
                   if bottom <= tick.get_loc() <= top]
-        check(len([text for text in labels if text]) >= 2, f"labels from {low} to {high} us: {labels}")
+        seen = [text for text in labels if text]
+        check(len(seen) >= 2 and len(set(seen)) == len(seen), f"labels from {low} to {high} us: {labels}")
+        figure.plt.close(picture)
+    for spread in (0.2, 3.0, 40.0):
+        picture, axes = figure.plt.subplots()
+        axes.plot([1, 2], [-spread, spread])
+        axes.set_yscale("symlog", linthresh=samples.LINEAR, linscale=1.5)
+        samples.percent_axis(axes)
+        check(len(axes.get_yticks()) >= 3, f"labels of samples within {spread} %: {axes.get_yticks()}")
         figure.plt.close(picture)
 
 

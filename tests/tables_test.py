@@ -106,8 +106,8 @@ def runs_of_a_merged_file(folder):
     check(second.samples("calls").equals(alone.samples("calls")), "samples of the second run")
     check(len(every.calls) == sum(len(npgpu.load(part).calls) for part in parts) and every.facts.run_uuid.nunique() == 2, "all runs")
     check(npgpu.load(parts[0] + ":0").calls.equals(npgpu.load(parts[0]).calls), "the only run of a trace")
-    check("and no run 2" in refusal(lambda: npgpu.load(merged + ":2").facts), "a run that is not there")
-    check("and no run 1" in refusal(lambda: npgpu.load(parts[0] + ":1").facts), "a trace has one run")
+    check("and no run 2" in refusal(lambda: npgpu.load(merged + ":2")), "a run that is not there")
+    check("and no run 1" in refusal(lambda: npgpu.load(parts[0] + ":1")), "a trace has one run")
     odd = os.path.join(folder, "odd.h5:7")  # a file of that very name comes first
     shutil.copy(parts[0], odd)
     check(len(npgpu.load(odd).facts) == len(npgpu.load(parts[0]).facts), "a file whose name ends as a run's")
@@ -181,8 +181,14 @@ def refusals(folder):
     h5py.File(other, "w").close()
     check("there is no such trace" in refusal(lambda: npgpu.load(os.path.join(folder, "nosuch*.h5"))), "no file")
     check("no trace was named" in refusal(lambda: npgpu.load([])), "no files")
-    check(bad in refusal(lambda: npgpu.load(bad).transfers), "a file that is no HDF5")
-    check("is an HDF5 file but not an npgpu trace" in refusal(lambda: npgpu.load(other).facts), "HDF5 of others")
+    check(bad in refusal(lambda: npgpu.load(bad)), "a file that is no HDF5")
+    check("is an HDF5 file but not an npgpu trace" in refusal(lambda: npgpu.load(other)), "HDF5 of others")
+    for nothing in (None, 3):
+        try:
+            npgpu.load(nothing)
+            check(False, f"load({nothing}) is taken")
+        except TypeError as error:
+            check("a file, a folder" in str(error), str(error))
     for at, (cut, word) in enumerate([(3000, "is truncated: 3000 of its "), (200000, "is truncated: 200000 of its ")]):
         half = os.path.join(folder, f"half{at}.h5")
         with open(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), "rb") as whole, open(half, "wb") as file:

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "npgpu/listed_error.hpp"
 #include "npgpu/report.hpp"
 
@@ -18,9 +19,9 @@ namespace {
 
 std::string kind_of_choice(const std::string& word) { return word.substr(0, word.find(':')); }
 
-bool is_kind(const std::string& word) { return std::ranges::find(Kinds::names, word) != Kinds::names.end(); }
-
 }  // namespace
+
+bool is_kind(const std::string& word) { return std::ranges::find(Kinds::names, word) != Kinds::names.end(); }
 
 Arguments spread_cases(const Arguments& arguments) {
   Arguments all;
@@ -44,9 +45,7 @@ void choose_cases(const Options& options, Trace& trace) {
     std::istringstream several(text);
     for (std::string word; several >> word;) {
       const std::string kind = kind_of_choice(word);
-      if (!is_kind(kind))
-        throw Error(ErrorKind::usage,
-                    fmt::format("--case: '{}' is no kind; there are {}", kind, fmt::join(Kinds::names, ", ")));
+      if (!is_kind(kind)) refuse_word("case", kind, {Kinds::names.begin(), Kinds::names.end()});
       if (kind == word) {
         chosen[kind].all = true;
       } else {

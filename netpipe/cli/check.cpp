@@ -20,6 +20,7 @@
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/soak_plan.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/temporary_folder.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/devices/gpu_driver.hpp"
@@ -235,7 +236,7 @@ int run_check(const Options& options) {
   if (is_soak(options)) refuse_beside_soak(options);
   const bool nagios = options.text("exit-codes") == "nagios";
   if (!nagios && options.text("exit-codes") != "npgpu")
-    throw Error(ErrorKind::usage, "--exit-codes: '" + options.text("exit-codes") + "' is none of npgpu, nagios");
+    refuse_word("exit-codes", options.text("exit-codes"), {"npgpu", "nagios"});
   try {
     for (const char* option : {"junit", "openmetrics"})  // before anything is measured that it could not hold
       if (const auto path = options.maybe(option)) check_output(option, *path, true);

@@ -18,12 +18,22 @@
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/measure_options.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
 
 namespace {
+
+// Words of other tools, and of earlier versions.
+const std::pair<std::vector<std::string>, std::string_view> other_words[] = {
+    {{"-V", "-v", "version"}, "--version"},
+    {{"-l", "-L", "--list", "--devices", "devices", "list-devices"}, "info lists the devices"},
+    {{"list"}, "info --words shows what it did"},
+    {{"soak"}, "check --soak 10min"},
+};
 
 Arguments as_typed;
 std::string started_as_word = "npgpu";
@@ -125,11 +135,19 @@ const std::vector<Command>& commands() {
 
 const Command& command_named(const std::string& name) {
   if (const auto found = std::ranges::find(commands(), name, &Command::name); found != commands().end()) return *found;
-  if (name == "list")
-    throw Error(ErrorKind::usage, "'list' is no command: " + called() + " info --words shows what it did");
-  const auto near = closest(name, command_names());
-  throw Error(ErrorKind::usage, fmt::format("unknown command '{}'{} ({} help)", name,
-                                            near ? "; did you mean '" + *near + "'?" : "", called()));
+  const auto instead = [&](std::string_view what) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' is no command: {} {}", name, called(), what));
+  };
+  for (const auto& [words, what] : other_words)
+    if (std::ranges::find(words, name) != words.end()) instead(what);
+  if (std::ranges::any_of(probes(), [&](const auto& probe) { return probe->name() == name; })) instead("probe " + name);
+  if (std::error_code ignored; name.ends_with(".h5") || std::filesystem::is_regular_file(name, ignored))
+    instead("report " + quoted(name) + " shows a trace");
+  if (name.starts_with("-"))
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is no command; options follow the command ({} help)", name, called()));
+  throw Error(ErrorKind::usage,
+              fmt::format("unknown command '{}'{} ({} help)", name, suggestion(name, command_names()), called()));
 }
 
 const std::vector<ExitMeaning>& exit_meanings() {

@@ -10,6 +10,7 @@
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "npgpu/listed_error.hpp"
 #include "npgpu/report.hpp"
 
@@ -29,13 +30,12 @@ void write(std::ostream& out, const Options& options, const std::vector<Trace>& 
                                               options.has("table") ? "table" : "summary", format));
   if (format == "csv") {
     const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
+    if (!is_kind(kind)) refuse_word("table", kind, {Kinds::names.begin(), Kinds::names.end()});
     return export_csv(out, runs, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
   }
   const auto found = std::ranges::find(whole, format, &decltype(whole)::value_type::first);
   if (found != whole.end()) return found->second(out, trace);
-  if (format != "npout")
-    throw Error(ErrorKind::usage,
-                "--format: '" + format + "' is none of csv, json, npout, gbench, bencher, superbench");
+  if (format != "npout") refuse_word("format", format, {"csv", "json", "npout", "gbench", "bencher", "superbench"});
   if (trace.of<Transfers>().size() != 1)
     throw ListedError(ErrorKind::usage,
                       "--format npout holds one series of transfers: name it with --case; the trace has",

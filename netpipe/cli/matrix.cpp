@@ -111,8 +111,8 @@ std::string summary_of(const Plan& plan, const MeasureOptions& options) {
   add(latencies, "latencies");
   add(numa, "with NUMA nodes of the host");
   add(beside, "with a second process");
-  return fmt::format("{} GPUs: {}; {} rounds, about {}", plan.devices().size(), fmt::join(parts, ", "),
-                     options.rounds(), clock_text(guess(plan, options)));
+  return fmt::format("{} GPU{}: {}; {} rounds, about {}", plan.devices().size(), plan.devices().size() == 1 ? "" : "s",
+                     fmt::join(parts, ", "), options.rounds(), clock_text(guess(plan, options)));
 }
 
 Plan announced_plan(const Options& options) {

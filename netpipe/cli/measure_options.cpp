@@ -9,6 +9,7 @@
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -26,8 +27,7 @@ constexpr int least_of_several = 2;
 Repetition repetition(const Options& options, Repetition r) {
   const std::string kind = options.text("schedule");
   r.is_classic = kind == "classic";
-  if (!r.is_classic && kind != "adaptive")
-    throw Error(ErrorKind::usage, "--schedule: '" + kind + "' is none of adaptive, classic");
+  if (!r.is_classic && kind != "adaptive") refuse_word("schedule", kind, {"adaptive", "classic"});
   const std::vector<const char*> others =
       r.is_classic ? std::vector{"tolerance", "budget", "trial-time"} : std::vector{"target-time", "repeats"};
   for (const char* other : others)

@@ -18,6 +18,7 @@
 #include "netpipe/cli/option_words.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/variables.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
@@ -41,22 +42,6 @@ constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", 
 constexpr const char* side_words = "side words";
 constexpr const char* side_mark = "\n--";
 
-// Insertions, deletions and replacements that make one word of the other (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 // Whether both would be the same plain file.
 bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   std::error_code error;
@@ -67,26 +52,14 @@ bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b)
   return std::filesystem::is_regular_file(a, error) && std::filesystem::equivalent(a, b, error);
 }
 
-std::string suggestion(std::string_view typed, const std::vector<std::string>& words, std::string_view dashes) {
-  const auto near = closest(typed, words);
-  return near ? fmt::format("; did you mean '{}{}'?", dashes, *near) : "";
+// What follows the dash of the word of which Boost took the first letters for an option: "level" of -level.
+std::optional<std::string> after_one_dash(const Arguments& words, const std::string& typed) {
+  for (const std::string& word : words)
+    if (word.starts_with('-' + typed) && !word.starts_with("--")) return word.substr(1, word.find('=') - 1);
+  return std::nullopt;
 }
 
 }  // namespace
-
-std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words) {
-  std::optional<std::string> best;
-  std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
-  for (const std::string& word : words) {
-    const bool begins = typed.size() >= 2 && word.rfind(typed, 0) == 0;
-    const std::size_t far = begins ? 1 : distance(typed, word);
-    if (far < least) {
-      best = word;
-      least = far;
-    }
-  }
-  return best;
-}
 
 Options::Options(const Command& command) : command_(command), groups_(command.groups) {
   groups_.push_back({"General", {"config", "help"}});
@@ -168,17 +141,41 @@ bool Options::read(const Arguments& arguments) {
     std::string typed = e.get_option_name();
     typed = typed.substr(0, typed.find('='));  // some versions of Boost name the value too
     typed.erase(0, typed.find_first_not_of('-'));
-    std::error_code ignored;
-    if (std::filesystem::exists('-' + typed, ignored))
-      refuse(fmt::format("unknown option '-{0}'; the file of that name is ./-{0}", typed));
+    if (const auto word = after_one_dash(words, typed)) refuse_short(*word);
     refuse(fmt::format("unknown option '--{}'{}", typed, suggestion(typed, names_, "--")));
   } catch (const po::too_many_positional_options_error&) {
-    refuse(command_.places.empty() ? "'" + command_.name + "' takes options only, no bare words"
-                                   : "too many arguments for '" + command_.name + "'");
+    const std::vector<std::string> bare = bare_words(words);
+    const std::string surplus = bare.size() > command_.places.size() ? bare[command_.places.size()] : "";
+    if (!command_.places.empty()) refuse(fmt::format("'{}' is one argument too many for '{}'", surplus, command_.name));
+    refuse(fmt::format("'{}' takes options only, and '{}' is none{}", command_.name, surplus,
+                       is_option("trace") ? "; to read a trace: --trace " + surplus : ""));
   } catch (const po::error& e) {
     refuse(e.what());
   }
   return true;
+}
+
+void Options::refuse_short(const std::string& word) const {
+  std::error_code ignored;
+  const bool is_file = std::filesystem::exists('-' + word, ignored);
+  refuse(fmt::format("unknown option '-{}'{}", word,
+                     is_file           ? "; the file of that name is ./-" + word
+                     : word.size() > 1 ? suggestion(word, names_, "--")
+                                       : ""));
+}
+
+std::vector<std::string> Options::bare_words(const Arguments& words) const {
+  std::vector<std::string> bare;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto is_it = [&](const Option& option) {
+      const char letter = glossary().at(option.name).letter;
+      return words[i] == "--" + option.name || (letter && words[i] == std::string("-") + letter);
+    };
+    const auto option = std::ranges::find_if(options_, is_it);
+    if (option != options_.end()) i += glossary().at(option->name).value.empty() ? 0 : 1;
+    else if (!words[i].starts_with("-")) bare.push_back(words[i]);
+  }
+  return bare;
 }
 
 void Options::read_file(const std::string& path, const po::options_description& known) {

@@ -77,6 +77,8 @@ class Options {
   void refuse_one_file_for_two() const;
   void read_file(const std::string& path, const boost::program_options::options_description& known);
   [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void refuse_short(const std::string& word) const;  // "v" of -v
+  std::vector<std::string> bare_words(const Arguments&) const;    // that are no option's value
 
   const Command& command_;
   std::vector<OptionGroup> groups_;
@@ -87,8 +89,5 @@ class Options {
 
 // The lines of an option in a help text.
 std::string help_of(const Option&, std::size_t width);
-
-// The word that `typed` was probably meant to be; nothing if none is near.
-std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words);
 
 }  // namespace npgpu::cli

@@ -8,6 +8,7 @@
 
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/transfer_sizes.hpp"
 #include "netpipe/report/format.hpp"
@@ -114,7 +115,7 @@ const Module& module_named(const std::string& name) {
       throw Error(ErrorKind::usage, fmt::format("--module: {} is not in this build: it {}", name, missing.reason));
   std::vector<std::string> names;
   for (const auto& module : modules()) names.emplace_back(module->name());
-  throw Error(ErrorKind::usage, fmt::format("--module: '{}' is no module; there are {}", name, fmt::join(names, ", ")));
+  refuse_word("module", name, names);
 }
 
 }  // namespace npgpu::cli

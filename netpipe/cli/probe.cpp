@@ -6,6 +6,7 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/engine/each_once.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe_description.hpp"
@@ -124,13 +125,18 @@ std::vector<Shape> with_operands(const std::vector<Shape>& shapes, const std::ve
 
 // All: those that there are for this device; where there are none, those that there are, so that one of them says why.
 std::vector<std::string> names_or_all(const std::string& list, const std::string& device) {
-  if (list != "all") return split_names("NAME", list);
+  const std::vector<std::string> asked = list == "all" ? std::vector<std::string>{} : split_names("NAME", list);
   std::vector<std::string> names, here;
   for (const auto& probe : probes()) {
     if (std::find(names.begin(), names.end(), probe->name()) == names.end()) names.emplace_back(probe->name());
     if (probe->device_kind() == devices::kind_of(device)) here.emplace_back(probe->name());
   }
-  return here.empty() ? names : here;
+  if (list == "all") return here.empty() ? names : here;
+  for (const std::string& name : asked)
+    if (std::ranges::find(names, name) == names.end())
+      throw Error(ErrorKind::usage, fmt::format("'{}' is no probe; there are {}{}", name, fmt::join(names, ", "),
+                                                suggestion(name, names)));
+  return asked;
 }
 
 // Of all probes what every device is asked for, unless the user wants everything; of a probe that is named, everything.

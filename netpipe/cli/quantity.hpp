@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "netpipe/cli/suggestion.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/units.hpp"
@@ -39,8 +40,7 @@ std::vector<std::string> split_names(std::string_view option, std::string_view t
 // An enumerator by its name, and a list of them.
 template <class E> E parse_name(std::string_view option, std::string_view text) {
   if (const auto value = named<E>(text)) return *value;
-  throw Error(ErrorKind::usage,
-              "--" + std::string(option) + ": '" + std::string(text) + "' is none of " + choices<E>());
+  refuse_word(option, text, {names_of<E>.begin(), names_of<E>.end()});
 }
 template <class E> std::vector<E> parse_names(std::string_view option, std::string_view text) {
   std::vector<E> all;

@@ -9,6 +9,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
 #include "netpipe/report/layout.hpp"
@@ -65,8 +66,7 @@ std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
                       : name == "overheads"  ? overheads_experiment(choice.device)
                       : name == "design"     ? design_experiment(choice.device, workloads, seed, choice.issues)
                                              : std::vector<JobStep>{};
-    if (jobs.empty())
-      throw Error(ErrorKind::usage, "--experiment: '" + name + "' is none of fixed, asymmetric, overheads, design");
+    if (jobs.empty()) refuse_word("experiment", name, {"fixed", "asymmetric", "overheads", "design"});
     all.insert(all.end(), jobs.begin(), jobs.end());
   }
   return all;

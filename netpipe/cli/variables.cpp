@@ -10,6 +10,7 @@
 
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/options.hpp"
+#include "netpipe/cli/suggestion.hpp"
 #include "npgpu/report.hpp"
 
 extern char** environ;

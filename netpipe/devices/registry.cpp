@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <regex>
 
 #include "npgpu/channel.hpp"
 #include "npgpu/device.hpp"
@@ -60,14 +61,27 @@ const DeviceFamily* maybe_family_of(const std::string& id) {
   return nullptr;
 }
 
+// What a name of other tools means here: 0, gpu0, GPU:0 and /dev/nvidia0; UUIDs and PCI addresses as nvidia-smi has
+// them.
+std::string as_others_name_it(const std::string& id) {
+  std::smatch found;
+  if (std::regex_match(id, found, std::regex(R"((?:/dev/)?(?:nvidia|gpu|cuda)?:?([0-9]{1,3}))", std::regex::icase)))
+    return "; did you mean 'cuda:" + found[1].str() + "'?";
+  if (std::regex_match(id, std::regex("(GPU|MIG)-[0-9a-f-]+", std::regex::icase)))
+    return "; CUDA_VISIBLE_DEVICES=" + id + " makes this GPU the only one, cuda:0";
+  if (std::regex_match(id, std::regex(R"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", std::regex::icase)))
+    return "; npgpu info shows which GPU is at which PCI address";
+  return id == "all" ? "; without --device all GPUs are measured" : "";
+}
+
 }  // namespace
 
 const DeviceFamily& family_of(const std::string& id) {
   if (const DeviceFamily* const family = maybe_family_of(id)) return *family;
   std::string kinds;
   for (const auto& family : families()) kinds += (kinds.empty() ? "" : ", ") + std::string(family->kind());
-  throw Error(ErrorKind::usage, "--device: '" + id + "' is no device; its name begins with one of " + kinds +
-                                    " (npgpu info --words shows all)");
+  throw Error(ErrorKind::usage, "--device: '" + id + "' is no device; a device's name begins with one of " + kinds +
+                                    " (npgpu info --words shows all)" + as_others_name_it(id));
 }
 
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }

@@ -105,10 +105,27 @@ class Merge {
 
 }  // namespace
 
+namespace {
+
+// The trace of one run. What nobody can read is none.
+bool is_lone_trace(const fs::path& file) {
+  if (!trace::is_hdf5(file)) return false;
+  try {
+    const trace::Bytes bytes = trace::read_file(file);
+    const auto headers = [&] { return trace::DecodedFile{trace::decode(bytes, file.string(), {}, Depth::headers)}; };
+    return !trace::in_child(bytes.size(), file.string(), headers).contents.is_merged;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void merge_traces(const fs::path& path, std::span<const fs::path> traces, const TraceRoot& by, MergeOptions options) {
   const fs::path place = trace::place_of_trace(path);
   const trace::Lock lock(place);
   std::error_code ignored;
+  if (is_lone_trace(place)) trace::refuse(path, "is a trace of one run, and is not replaced: name the new file first");
   if (fs::exists(place, ignored) && !options.replace) trace::refuse(path, "exists; --force replaces it");
   files::refuse_protected(place);
   trace::try_folder(place);

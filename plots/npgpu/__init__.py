@@ -49,4 +49,5 @@ def __getattr__(name):
         except ImportError as missing:
             raise ImportError(f"{missing}; tables need pandas and h5py (pip install pandas h5py)") from None
         return getattr(module, name)
-    raise AttributeError(f"module 'npgpu' has no attribute '{name}'")
+    import sys
+    raise AttributeError(f"module 'npgpu' has no attribute '{name}'", name=name, obj=sys.modules[__name__])

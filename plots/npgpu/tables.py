@@ -8,7 +8,7 @@ import io
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import h5py  # noqa: F401  # whoever asks for tables is told here that it is missing
 import numpy as np
@@ -47,11 +47,15 @@ def readable(names, where):
 def files_of(traces):
     """The files that a path, a folder, a pattern, or a list of these name, in order of their names; job.h5:3 as it is."""
     found = []
-    for one in [traces] if isinstance(traces, (str, os.PathLike)) else traces:
-        one = os.fspath(one)
+    several = [traces] if isinstance(traces, (str, os.PathLike)) else traces
+    if not isinstance(several, Iterable):
+        raise TypeError(f"load takes a file, a folder, a pattern, or a list of these, and {traces!r} is none")
+    for one in map(os.fspath, several):
         if os.path.isdir(one):
             one = os.path.join(glob.escape(one), "*.h5")
         elif os.path.exists(address(one)[0]):
+            if flaw := flaw_of(one):
+                raise flaw
             found.append(one)
             continue
         names = sorted(glob.glob(one, recursive=True))

@@ -124,6 +124,11 @@ with folder() as where:
     check(len(again) == 1 and "same run as b.h5" in again[0], f"a run twice: {again}")
     check("exists" in refused(where, "b.h5", command=("merge", "job.h5"))[0], "a file that exists")
     check("OUT" in refused(where, command=("merge",))[0] and "TRACE" in refused(where)[0], "no files")
+    with open(path("a.h5"), "rb") as file:
+        before = file.read()
+    said = refused(where, "b.h5", command=("merge", "--force", "a.h5"))[0]
+    with open(path("a.h5"), "rb") as file:
+        check("a trace of one run" in said and file.read() == before, f"a trace in the place of OUT: {said}")
     os.mkdir(path("empty"))
     check("without traces" in refused(where, "empty")[0], "an empty folder")
 

@@ -2,6 +2,7 @@
 import argparse
 import functools
 import io
+import math
 import os
 
 import matplotlib.pyplot as plt
@@ -152,11 +153,19 @@ def time_text(us):
 def time_axis(axes, label):
     """Logarithmic. Where it has few powers of ten, 2 and 5 times a power have labels, too: one label is no scale."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda us, _: time_text(us)))
+
+    def text(us, _):
+        low, high = axes.get_ylim()
+        unit, scale = time_unit(us)
+        # As many digits as neighbouring ticks need to differ.
+        narrow = high < 1.1 * low
+        return f"{us / scale:.{2 + math.ceil(math.log10(high / (high - low)))}g} {unit}" if narrow else time_text(us)
+
+    axes.yaxis.set_major_formatter(FuncFormatter(text))
 
     def between(us, _):
         low, high = axes.get_ylim()
-        return time_text(us) if high < FEW_DECADES * low else ""
+        return text(us, None) if high < FEW_DECADES * low else ""
 
     axes.yaxis.set_minor_locator(LogLocator(base=10, subs=(2, 5)))
     axes.yaxis.set_minor_formatter(FuncFormatter(between))

@@ -8,7 +8,7 @@ from npgpu.plots import figure, loader
 from npgpu.plots.figure import COLORS, FuncFormatter, GREY, plt
 
 LEFT_OUT = "#aaaaaa"
-CLOSEST = 0.045  # of the axis: labels that are nearer to each other would overlap
+CLOSEST = 0.065  # of the axis: labels that are nearer to each other would overlap
 LINEAR = 2.0  # percent: between -2 and 2 the scale is linear, beyond it logarithmic
 
 
@@ -59,7 +59,8 @@ def places_of(visits):
 
 def percent_axis(ax):
     low, high = ax.get_ylim()
-    steps = [s for s in (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000)]
+    fine = [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+    steps = fine if max(-low, high) < 1 else [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000]
     ticks = [t for t in [-s for s in steps[:0:-1]] + steps if low <= t <= high]
     places = ax.transScale.transform([(1, t) for t in ticks])[:, 1]
     kept = []  # from 0 outwards, as far apart as labels are high
@@ -68,7 +69,7 @@ def percent_axis(ax):
             kept.append((tick, place))
     ax.set_yticks([tick for tick, _ in kept])
     ax.set_yticks([], minor=True)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:+.0f} %" if v else "0"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:+g} %" if v else "0"))
 
 
 def one_size(curves, wanted):

@@ -7,7 +7,7 @@ import json
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import plt
 
-PANELS = (("rate_per_s", "rate over its begin"), ("temperature_c", "temperature (C)"), ("clock_mhz", "SM clock (MHz)"),
+PANELS = (("rate_per_s", "rate over its begin"), ("temperature_c", "temperature (°C)"), ("clock_mhz", "SM clock (MHz)"),
           ("power_w", "power (W)"))
 USUAL = "tensor, together"
 
@@ -57,6 +57,8 @@ def draw(trace, case=None, load=None):
     all_axes[0].legend(loc="best", fontsize=7)
     simulated = "SIMULATED " if any(soak["simulated"] for soak, _ in soaks) else ""
     names = sorted({soak["device_name"] for soak, _ in soaks})
-    figure.headline(picture, f"{simulated}{', '.join(names)}: soak, {soaks[0][1]['name']}", "vertical lines: clocks were taken away, for another reason than the power cap")
+    throttled = any(throttle["reason"] != "power cap" for soak, _ in soaks for throttle in soak["throttles"])
+    figure.headline(picture, f"{simulated}{', '.join(names)}: soak, {soaks[0][1]['name']}",
+                    "vertical lines: clocks were taken away, for another reason than the power cap" if throttled else "")
     picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
     return picture
