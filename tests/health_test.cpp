@@ -159,6 +159,20 @@ TEST_CASE("an older generation before the run may be an idle GPU's, fewer lanes 
   CHECK(finding(narrow.trace(), "pcie_link").health == Health::fail);
 }
 
+TEST_CASE("the middle of several sizes names those beside it, which are measured again with it") {
+  Made made;
+  for (const double factor : {0.999, 1.0, 1.001}) {
+    made.copy(16 * MiB, 45 * factor);
+    made.copy(64 * MiB, 46 * factor);
+    made.copy(128 * MiB, 47 * factor);
+    made.copy(4 * MiB, 44 * factor);
+  }
+  const HealthFinding rate = finding(made.trace(), "h2d_rate");
+  CHECK(rate.of_point == "64 MiB");
+  CHECK(rate.more_points ==
+        std::vector<std::pair<std::string, std::string>>{{rate.of_case, "16 MiB"}, {rate.of_case, "128 MiB"}});
+}
+
 TEST_CASE("a figure below its limit that others disturbed is not judged, and they are named") {
   Made made;
   for (int i = 0; i < 3; ++i) disturb(made.copy(64 * MiB, 27), Cause::link_busy, "python3 (4711)");
@@ -168,6 +182,9 @@ TEST_CASE("a figure below its limit that others disturbed is not judged, and the
   CHECK(rate.text == "H2D pinned 64 MiB 27.00 GB/s, at least 51.48 GB/s; not judged: python3 (4711) disturbed it");
   CHECK(rate.explanations[0].evidence.find("python3 (4711)") != std::string::npos);
   CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::not_judged);
+  Made early;
+  for (int i = 0; i < 3; ++i) disturb(early.copy(64 * MiB, 27), Cause::siblings, "");
+  CHECK(cause(finding(early.trace(), "h2d_rate")) == "siblings");
   Made fast;  // at its limit nobody is asked
   for (int i = 0; i < 3; ++i) disturb(fast.copy(64 * MiB, 55), Cause::link_busy, "python3 (4711)");
   CHECK(finding(fast.trace(), "h2d_rate").health == Health::pass);

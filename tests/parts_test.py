@@ -173,6 +173,12 @@ def cuda(scratch):
         offered("CUDA", "the same again", build, **path)
         built = subprocess.run(["cmake", "--build", build], capture_output=True, text=True)
         check(built.returncode == 0, f"CUDA was found and cannot be used:\n{built.stdout}")
+        offered("CUDA", "an architecture that is given", build, "-DCMAKE_CUDA_ARCHITECTURES=90-real", **path)
+        for again in ("the same folder again", "a third time"):
+            offered("CUDA", again, build, **path)
+            with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
+                kept = re.findall("^CMAKE_CUDA_ARCHITECTURES:.*=(.*)", cache.read(), re.M)
+            check(kept == ["90-real"], f"CUDA, {again}: the architecture that was given became {kept}")
     else:
         offered("CUDA", "a compiler that fails on PATH", build, why=f"{nvcc}.*{toolkit}", **path)
 

@@ -131,7 +131,11 @@ void print_report(const Trace& trace, const std::string& path) {
     if (!at_a_glance && points > many) report_overview(std::cout, all, style);
     if (at_a_glance || points > many) return print_rest_of_overview(trace, all, path, style);
   }
-  print_series(trace, path, true, style);
+  if (trace.of<Collectives>().empty()) return print_series(trace, path, true, style);
+  // The copies that limits are from are in --all.
+  const TraceResults results(trace);
+  collectives_text(std::cout, results, style);
+  std::cout << '\n' << next_steps(trace, predictable_of(results.costs), path, false, style);
 }
 
 Command report() {

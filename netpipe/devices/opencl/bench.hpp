@@ -52,8 +52,8 @@ class Bench {
 
   // Only enqueues.
   void launch(const Kernel&, const Range&, Event* = nullptr) const;
-  // This many launches, one after the other. The host's time is from the first enqueue to the end of the last launch; the
-  // device's is from the begin of the first to the end of the last by the driver's profile, NaN where it has none.
+  // This many launches, one after the other. The host's time is from the first enqueue to the end of the last launch;
+  // the device's is from the begin of the first to the end of the last by the driver's profile, NaN where it has none.
   ProbeSample time(std::uint64_t launches, const Kernel&, const Range&);
 
  private:

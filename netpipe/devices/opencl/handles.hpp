@@ -55,7 +55,7 @@ class Event {
     cl_event made_ = nullptr;
   };
   Into into() { return Into(*this); }
-  void complete() const;  // REQUIRES: user()
+  void complete() const;   // REQUIRES: user()
   bool has_ended() const;  // throws Error where the command failed
 
   // When the command was CL_PROFILING_COMMAND_QUEUED, _SUBMIT, _START or _END, by the device's clock; nothing where the

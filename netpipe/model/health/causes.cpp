@@ -36,7 +36,12 @@ std::uint64_t reasons_of(const Findings& findings) {
 
 Maybe neighbour(const Findings& findings, const std::string& metric) {
   for (const auto& [disturbed, by] : findings.disturbed)
-    if (disturbed == metric && by != by_quota())
+    if (disturbed == metric && by == causes_text(static_cast<std::uint32_t>(Cause::siblings)))
+      return Explanation{
+          "siblings", "npgpu measured other GPUs of this node at the same time, and not yet this one alone", by,
+          "let the check come to its end, which measures such figures again while the other GPUs rest; or "
+          "npgpu check --one-by-one"};
+    else if (disturbed == metric && by != by_quota())
       return Explanation{"neighbour", "others used the device, its link or the processors at the same time", by,
                          "measure again when they are gone; --require-quiet refuses to measure while others use it"};
   return std::nullopt;

@@ -26,16 +26,25 @@ const TransferSeries* copy_series(const DeviceRecord& of, std::initializer_list<
   return nullptr;
 }
 
+struct MiddleCopy : TransferResult {
+  std::vector<std::string> other_points{};  // next to it, which are in the middle when it is measured again
+};
+
 // Of those in the range the one whose rate is in the middle of what they reach of `limit`.
 template <class LimitOf>
-std::optional<TransferResult> middle_copy_of(const std::vector<TransferResult>& all, std::uint64_t from,
-                                             std::uint64_t below, LimitOf limit_of) {
+std::optional<MiddleCopy> middle_copy_of(const std::vector<TransferResult>& all, std::uint64_t from,
+                                         std::uint64_t below, LimitOf limit_of) {
   std::vector<TransferResult> range;
   for (const TransferResult& copy : all)
     if (copy.axes.bytes >= from && copy.axes.bytes < below) range.push_back(copy);
   if (range.empty()) return std::nullopt;
   std::ranges::sort(range, {}, [&](const TransferResult& copy) { return copy.rate.value / limit_of(copy); });
-  return range[(range.size() - 1) / 2];
+  constexpr std::size_t neighbours = 2;  // on each side
+  const std::size_t at = (range.size() - 1) / 2;
+  MiddleCopy middle{range[at]};
+  for (std::size_t i = at - std::min(at, neighbours); i < range.size() && i <= at + neighbours; ++i)
+    if (i != at) middle.other_points.push_back(text_of(range[i].axes));
+  return middle;
 }
 
 void judge_direction(Findings& findings, Direction direction, const char* name) {
@@ -72,7 +81,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .limit = link > 0 ? floor(*copy) : not_measured,
                      .basis = link > 0 ? basis : series->limit.source,
                      .tolerance = 0.05,
-                     .possible = link});
+                     .possible = link,
+                     .other_points = copy->other_points});
   };
   const std::string link_text = fmt::format(
       "{}: {} * {:g}", series->limit.source.substr(0, series->limit.source.find(':')), figure_text(link, "B/s"), share);
@@ -91,7 +101,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .limit = microseconds(most_copy_overhead),
                      .basis = "1.7 to 2.6 us on an H200, with a margin",
                      .tolerance = 0.3,
-                     .is_of_cuda_call = true});
+                     .is_of_cuda_call = true,
+                     .other_points = copy->other_points});
 }
 
 // A blocking copy of a few bytes: what the call itself costs.
@@ -109,7 +120,8 @@ void judge_blocking(Findings& findings) {
                    .limit = most_small_copy_us,
                    .basis = "5.6 to 6.5 us on an H200's host * 1.6",
                    .tolerance = 0.3,
-                   .is_of_cuda_call = true});
+                   .is_of_cuda_call = true,
+                   .other_points = copy->other_points});
 }
 
 void judge_pageable(Findings& findings, Direction direction, const char* name) {
@@ -165,7 +177,8 @@ void judge_within(Findings& findings) {
                                       : series->limit.source,
                    .tolerance = 0.03,
                    .possible = limit,
-                   .is_needed = false});
+                   .is_needed = false,
+                   .other_points = copy->other_points});
 }
 
 // To another GPU of the node. What it goes through decides how fast it can be; whether bytes arrive is among the
@@ -191,7 +204,8 @@ void judge_peers(Findings& findings) {
                                         : series->limit.source,
                      .tolerance = 0.05,
                      .possible = limit,
-                     .is_needed = false});
+                     .is_needed = false,
+                     .other_points = copy->other_points});
   }
 }
 

@@ -116,6 +116,7 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
     finding.high = figure.seen.estimate.high;
     finding.of_case = figure.seen.of_case;
     finding.of_point = figure.seen.of_point;
+    for (const std::string& point : figure.other_points) finding.more_points.emplace_back(figure.seen.of_case, point);
     return with_value(finding, figure.seen.estimate.value, by.limit, figure.unit);
   };
   if (ruling == Ruling::no_figure) {

@@ -106,6 +106,8 @@ struct JudgedFigure {
   double possible = not_measured;  // the most that link, memory or clock allow, where the limit is a share of it
   bool is_needed = true;           // a check that cannot judge it is not ok
   bool is_of_cuda_call = false;    // the limit is what calls of CUDA usually take; other APIs' are not judged by it
+  // Of the same case, points of which one would be judged if `seen` were another. They are measured again together.
+  std::vector<std::string> other_points{};
 };
 // The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
 HealthFinding& judge(Findings&, const JudgedFigure&);
