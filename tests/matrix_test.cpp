@@ -155,6 +155,14 @@ TEST_CASE("an interval that holds the limit is undecided, and one beyond it slow
   CHECK(verdict_of(trace_of_four(), node).verdict == CheckVerdict::ok);
 }
 
+TEST_CASE("small copies of a GPU are not compared with the large ones of others") {
+  NodeMatrix node = node_of([](int i, int j) { return i == 0 && j == 2 ? 0.008 : usual(i, j); });
+  CHECK(verdict_of(trace_of_four(), node).verdict == CheckVerdict::slow);
+  for (MatrixCell& cell : node.matrices[0].cells)
+    if (cell.source == "cuda:0" && cell.target == "cuda:2") cell.bytes = 8;
+  CHECK(outliers(node).empty());
+}
+
 TEST_CASE("two GPUs: what NVLinks of their generation carry, and the other direction, are limits") {
   Trace trace;
   for (int i = 0; i < 2; ++i)

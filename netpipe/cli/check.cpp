@@ -123,25 +123,40 @@ void forgive_missing(CheckOf& check) {
   check.decided.clear();
 }
 
-// GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.
-void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan& plan,
+bool has_points_of(const Trace& trace, const std::string& device) {
+  bool has_any = false;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) has_any |= device_of(series.question) == device;
+  });
+  return has_any;
+}
+
+// GPUs that were to be measured, and of which the trace has nothing, or not all, as their process ended: none of them
+// is left unsaid.
+void add_missing(CheckOf& check, const Trace& trace, const std::vector<DeviceInfo>& gpus, const Plan& plan,
                  const CampaignResult& campaign) {
-  const std::vector<std::string>& failures = campaign.failures;
   for (const DeviceInfo& gpu : gpus) {
-    if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) != check.gpus.end()) continue;
-    check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
     std::string why;
-    if (const Fact* const error = find_fact(gpu.facts, "error")) why = std::get<std::string>(*error);
-    for (const std::string& failure : failures)
+    for (const std::string& failure : campaign.failures)
       if (why.empty() && failure.starts_with(gpu.id + ": ")) why = failure.substr(gpu.id.size() + 2);
+    const bool has_points = has_points_of(trace, gpu.id);
+    if (has_points && why.empty()) continue;
+    if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) == check.gpus.end())
+      check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
+    if (const Fact* const error = find_fact(gpu.facts, "error")) why = std::get<std::string>(*error);
     for (const std::string& left_out : plan.left_out)
       if (why.empty() && left_out.find(gpu.id) != std::string::npos) why = left_out;
-    HealthFinding& finding = check.findings.emplace_back();
+    // What happened stands before what is missing for it.
+    for (HealthFinding& one : check.findings)
+      if (one.device == gpu.id && one.if_failed == CheckVerdict::failed_to_run) one.explanations.clear();
+    const auto first = std::ranges::find(check.findings, gpu.id, &HealthFinding::device);
+    HealthFinding& finding = *check.findings.emplace(first);
     finding.device = gpu.id;
     finding.metric = "errors";
     finding.health = Health::fail;
     finding.if_failed = CheckVerdict::failed_to_run;
-    finding.text = "nothing could be measured" + (why.empty() ? "" : ": " + why);
+    finding.text = has_points ? "not all was measured" : "nothing could be measured";
+    if (!why.empty()) finding.text += ": " + why;
     if (why.empty() && campaign.stopped) {
       finding.health = Health::skip;
       finding.text = "not measured";
@@ -220,9 +235,10 @@ int measure_and_judge(const Options& options) {
     campaign.wall += look.wall;
     check.measured_again = look.points;
   }
-  judge_trace(check, read_trace(how.output), rules);
+  const Trace trace = read_trace(how.output);
+  judge_trace(check, trace, rules);
   check.why_not_judged.clear();
-  add_missing(check, gpus, plan, campaign);
+  add_missing(check, trace, gpus, plan, campaign);
   if (campaign.stopped) forgive_missing(check);
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;

@@ -142,5 +142,13 @@ with folder() as where:
     told = " ".join(process.communicate(timeout=120)[0].split())
     check(process.returncode == 1 and "nothing could be measured: its process was killed by signal 9" in told,
           f"check says whose process died: {process.returncode} {told[-500:]}")
+    # Nor of that of one with some.
+    process = started(where, "dies_late.h5", ("check", "--device", pair, "--rounds", "200", "--again", "0s"))
+    victim = children(process)[1]
+    time.sleep(1)
+    os.kill(victim, signal.SIGKILL)
+    told = " ".join(process.communicate(timeout=120)[0].split())
+    check(process.returncode == 1 and "not all was measured: its process was killed by signal 9" in told,
+          f"check says whose process died late: {process.returncode} {told[-500:]}")
 
 check.finish()

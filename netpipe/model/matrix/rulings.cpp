@@ -87,16 +87,26 @@ std::vector<CellRuling> rule_on(const NodeMatrix& node, const Links& links,
     const RateMatrix& matrix = node.matrices[i];
     if (matrix.is_latency()) continue;
     std::map<std::string, OfKind> kinds;
+    std::map<std::string, std::uint64_t> largest;
+    for (const MatrixCell& cell : matrix.cells) {
+      std::uint64_t& bytes = largest[kind_of_cell(cell, node.devices, links)];
+      bytes = std::max(bytes, cell.bytes);
+    }
+    // Where large copies of a GPU are missing, as its process ended before them, the rate of small ones says nothing.
+    const auto is_large = [&](const MatrixCell& cell, const std::string& kind) {
+      constexpr std::uint64_t least_share = 8;
+      return cell.bytes >= largest[kind] / least_share;
+    };
     for (const MatrixCell& cell : matrix.cells) {
       const std::string kind = kind_of_cell(cell, node.devices, links);
-      if (kind.empty() || !is_figure(cell.value.value)) continue;
+      if (kind.empty() || !is_figure(cell.value.value) || !is_large(cell, kind)) continue;
       kinds[kind].rates.push_back(cell.value.value);
       kinds[kind].pairs.insert(std::minmax(cell.source, cell.target));
     }
     for (std::size_t j = 0; j < matrix.cells.size(); ++j) {
       const MatrixCell& cell = matrix.cells[j];
       const std::string kind = kind_of_cell(cell, node.devices, links);
-      if (kind.empty() || !is_figure(cell.value.value)) continue;
+      if (kind.empty() || !is_figure(cell.value.value) || !is_large(cell, kind)) continue;
       CellVerdict& verdict = verdicts[i][j];
       CellRuling ruling{.cell = &cell, .matrix = &matrix, .verdict = &verdict, .kind = kind};
       compare_with_kind(ruling, kinds[kind]);
