@@ -40,14 +40,19 @@ Nvlinks nvlinks_of(const Facts& facts, std::string bus) {
           .bus = std::move(bus)};
 }
 
-// NVIDIA's figures: P100 160 GB/s over four both ways, V100 300 over six, A100 600
-// over twelve, H100 900 over eighteen, B200 1800 over eighteen.
+// NVIDIA's figures: P100 160 GB/s over four both ways, V100 300 over six, A100 600 over twelve, H100 900 over eighteen,
+// B200 1800 over eighteen.
 double nvlink_rate(const Nvlinks& gpu) {
   if (gpu.mb_per_s > 0) return gpu.mb_per_s * 1e6;
   const double generation = std::atof(gpu.version.c_str());
   if (generation >= 5) return 50e9;
   if (generation >= 2) return 25e9;
   return generation >= 1 ? 20e9 : not_measured;
+}
+
+std::string nvlinks_text(double count, const Nvlinks& gpu) {
+  const bool is_known = !gpu.version.empty() && gpu.version != "unknown";
+  return fmt::format("{:g} NVLinks{}", count, is_known ? ' ' + gpu.version : "");
 }
 
 double nvlinks_between(const Nvlinks& one, const Nvlinks& other, const std::vector<std::string>& buses) {
@@ -58,8 +63,7 @@ double nvlinks_between(const Nvlinks& one, const Nvlinks& other, const std::vect
 Limit nvlink_limit(const Nvlinks& one, const Nvlinks& other, const std::vector<std::string>& buses) {
   const double count = nvlinks_between(one, other, buses), each = std::fmin(nvlink_rate(one), nvlink_rate(other));
   if (!(count > 0 && each > 0)) return {};
-  const std::string version = one.version.empty() || one.version == "unknown" ? "" : ' ' + one.version;
-  return {count * each, fmt::format("{:g} NVLinks{} of {:g} GB/s", count, version, each * 1e-9)};
+  return {count * each, fmt::format("{} of {:g} GB/s", nvlinks_text(count, one), each * 1e-9)};
 }
 
 Limit peer_limit(const DeviceInfo& from, const DeviceInfo& to, const std::vector<std::string>& buses) {

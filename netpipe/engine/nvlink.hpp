@@ -20,6 +20,8 @@ Nvlinks nvlinks_of(const Facts&, std::string bus);
 
 // Bytes a second of one link, one way: what the driver says, or by the generation. NaN: neither is known.
 double nvlink_rate(const Nvlinks&);
+// "18 NVLinks 4.0"; without a generation that is not known.
+std::string nvlinks_text(double count, const Nvlinks&);
 // How many of them join the two; 0: none. `buses`: addresses of all GPUs of the node that are known.
 double nvlinks_between(const Nvlinks&, const Nvlinks&, const std::vector<std::string>& buses);
 // One way. NaN where no NVLink joins the two, or its rate is not known.

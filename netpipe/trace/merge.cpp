@@ -103,10 +103,6 @@ class Merge {
   std::map<std::string, std::string> known_;  // run_uuid and file
 };
 
-}  // namespace
-
-namespace {
-
 // The trace of one run. What nobody can read is none.
 bool is_lone_trace(const fs::path& file) {
   if (!trace::is_hdf5(file)) return false;

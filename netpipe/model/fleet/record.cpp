@@ -7,12 +7,11 @@
 #include <map>
 #include <variant>
 
-#include "netpipe/model/collectives/health.hpp"
 #include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/compare/questions.hpp"
 #include "netpipe/model/fleet/key_figures.hpp"
+#include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/matrix/matrix_findings.hpp"
 #include "npgpu/fleet.hpp"
 
 namespace npgpu {
@@ -129,13 +128,8 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
 
 // What check says of the node, and not of one of its GPUs.
 std::vector<FleetDefect> defects_of_node(const Trace& trace) {
-  std::vector<HealthFinding> findings;
-  if (auto census = model::judge_census(trace)) findings.push_back(std::move(*census));
-  const std::vector<NodeFinding> between_gpus = model::findings_between_gpus(trace);
-  std::ranges::copy(between_gpus, std::back_inserter(findings));
-  std::ranges::move(model::findings_of_collectives(trace, between_gpus), std::back_inserter(findings));
   std::vector<FleetDefect> defects;
-  for (const HealthFinding& one : findings)
+  for (const HealthFinding& one : model::health_of_node(trace))
     if (one.health == Health::fail && one.if_failed == CheckVerdict::broken)
       defects.push_back(
           {one.metric, one.text, one.explanations.empty() ? std::string() : one.explanations.front().remedy});

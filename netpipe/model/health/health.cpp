@@ -85,11 +85,17 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
   std::vector<HealthFinding> all;
   for (const auto& [key, wanted] : rules.expected)
     if (key == "gpus") all.push_back(of_the_node(trace, records, wanted));
-  if (auto census = model::judge_census(trace)) all.push_back(std::move(*census));
-  const std::vector<NodeFinding> between_gpus = model::findings_between_gpus(trace);
-  std::ranges::copy(between_gpus, std::back_inserter(all));
-  std::ranges::move(model::findings_of_collectives(trace, between_gpus), std::back_inserter(all));
+  std::ranges::move(model::health_of_node(trace), std::back_inserter(all));
   std::ranges::move(model::health_of_devices(trace, rules), std::back_inserter(all));
+  return all;
+}
+
+std::vector<HealthFinding> model::health_of_node(const Trace& trace) {
+  std::vector<HealthFinding> all;
+  if (auto census = judge_census(trace)) all.push_back(std::move(*census));
+  const std::vector<NodeFinding> between_gpus = findings_between_gpus(trace);
+  std::ranges::copy(between_gpus, std::back_inserter(all));
+  std::ranges::move(findings_of_collectives(trace, between_gpus), std::back_inserter(all));
   return all;
 }
 

@@ -143,10 +143,8 @@ std::string Links::kind(const std::string& a, const std::string& b) const {
   const Place *one = place(a), *other = place(b);
   if (!one || !other) return "a link that the trace does not name";
   if (const double count = nvlinks_between(one->nvlinks, other->nvlinks, buses_); count > 0) {
-    const Nvlinks& links = one->nvlinks;
-    return fmt::format("{:g} NVLinks{}{}", count,
-                       links.version.empty() || links.version == "unknown" ? "" : ' ' + links.version,
-                       links.to.find("switch") == std::string::npos ? "" : " through switches");
+    const bool has_switches = one->nvlinks.to.find("switch") != std::string::npos;
+    return nvlinks_text(count, one->nvlinks) + (has_switches ? " through switches" : "");
   }
   if (one->path.empty() || other->path.empty()) return "PCIe";
   const Fork fork = fork_of(one->path, other->path);
