@@ -242,9 +242,10 @@ Command predict() {
   return {
       "predict",
       "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
-      "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
-      "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
-      "chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job in the numbers "
+      "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
+      "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % of "
+      "the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job "
+      "in the numbers "
       "of streams that it was measured in. Of --pieces, which way of copying them finishes first, from a trace of "
       "npgpu pieces. --all-reduce predicts the time of an all-reduce of any size from those that npgpu collectives "
       "measured. "

@@ -126,7 +126,8 @@ Command streams() {
       "time jobs cut into streams, and what their parts cost",
       "Times jobs that copy bytes to a GPU, run a kernel and copy bytes back. A job is cut into chunks, which are "
       "issued to streams. The experiment overheads times copies, kernels and streams alone, which npgpu predict needs. "
-      "Every word of every result is compared. Host times are taken on a core whose other hyperthread is idle.",
+      "Every word of every result is compared. The host's times are measured on a core with its other hyperthread "
+      "idle.",
       {},
       {"npgpu streams --experiment overheads",
        "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},

@@ -121,8 +121,8 @@ void table_text(Document& doc, const PieceTable& table) {
   doc.gap();
   doc.table(piece_table(table));
   doc.note(
-      "fastest: the ways whose times the 95 % intervals of the rounds do not separate; next takes times: the time of "
-      "the next way over that of the fastest; GB/s: each byte counted once");
+      "fastest: several ways where the 95 % interval of their ratio, round by round, includes 1; next takes times: the "
+      "time of the next way over that of the fastest; GB/s: each byte counted once");
   if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.unsteady; }))
     doc.note("* the interval of a time is wide");
   if (std::ranges::any_of(table.rows, [](const PieceRow& row) { return row.causes != 0; }))

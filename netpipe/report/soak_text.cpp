@@ -68,8 +68,8 @@ void all_text(Document& doc, const std::vector<SoakSeries>&, const std::vector<S
   }
   if (!devices.empty())
     doc.note(
-        "begin, end: medians of the first and the last third of a load's slices; compared: share of the work whose "
-        "results were compared");
+        "begin, end: medians of the first and the last third of a load's slices; compared: share of the work with "
+        "compared results");
 }
 
 }  // namespace npgpu
