@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "netpipe/model/by_device.hpp"
+#include "netpipe/model/health/record.hpp"
 #include "netpipe/model/overview/parts.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/run_facts.hpp"
+#include "npgpu/check.hpp"
 
 namespace npgpu {
 
@@ -16,23 +18,19 @@ namespace {
 
 using model::OfDevice;
 
-// All devices of the trace, in the order in which they were first measured.
+// All GPUs of the trace, also those that only take part in what several do, and the host if it was measured.
 std::vector<DeviceOverview> measured_devices_of(const Trace& trace) {
   std::vector<DeviceOverview> all;
-  for_each_kind([&]<class K>() {
-    for (const Series<K>& series : trace.of<K>()) {
-      const std::string id = device_of(series.question);
-      auto device = std::ranges::find_if(
-          all, [&](const DeviceOverview& one) { return one.id == id && one.uuid == series.device_uuid; });
-      if (device == all.end()) {
-        device = all.emplace(all.end());
-        device->id = id;
-        device->uuid = series.device_uuid;
-      }
-      if (device->name.empty()) device->name = series.device_name;
-      device->simulated |= series.simulated;
-    }
-  });
+  const auto add = [&](const auto& device) {
+    DeviceOverview& one = all.emplace_back();
+    one.id = device.id;
+    one.uuid = device.uuid;
+    one.name = device.name;
+    one.simulated = device.simulated;
+  };
+  for (const CheckOf::Gpu& gpu : gpus_of(trace)) add(gpu);
+  for (const model::DeviceRecord& record : model::records_of(trace))
+    if (record.is_host()) add(record);
   return all;
 }
 

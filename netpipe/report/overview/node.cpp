@@ -144,9 +144,8 @@ Section gpus_section(const Overview& all, std::size_t least) {
                  {most(range.max_power_w), most(range.max_temperature_c), gpu.simulated ? "SIMULATED" : ""});
     table.row(std::move(cells));
   }
-  // Collectives are of all GPUs, and the trace's only device is the first of them.
-  if (!any_figure && all.gpus.size() < 2) return section;
-  section.table = std::move(table);
+  // Without one, as of collectives, energy and soaks, the table would be of dashes.
+  if (any_figure) section.table = std::move(table);
   if (all.gpus.size() < 2) return section;
   add_differing_facts(section, all.gpus);
   constexpr std::size_t few = 6;
@@ -160,7 +159,7 @@ Section gpus_section(const Overview& all, std::size_t least) {
   if (all.differences.size() > few)
     section.notes.push_back(fmt::format("{} more numbers differ", all.differences.size() - few));
   const auto comparable = std::ranges::count(all.gpus, all.gpus.front().name, &DeviceOverview::name);
-  if (section.entries.empty() && comparable > 1)
+  if (any_figure && section.entries.empty() && comparable > 1)
     section.notes.emplace_back(comparable == 2 ? "neither is more than 3 % worse than the other"
                                                : "none is more than 3 % worse than the median of the others");
   return section;
