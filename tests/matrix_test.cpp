@@ -321,7 +321,7 @@ TEST_CASE("what others disturbed is not judged, where it would be slow") {
   CHECK(busy.findings.at(0).health == Health::unjudged);
   CHECK(busy.findings[0].explanations.at(0).cause == "neighbour");
   // npgpu check measures again what these name.
-  const TransferSeries& pair = trace_of_pairs(3, [](TransferSeries&, int, int) {}).of<Transfers>().front();
+  const TransferSeries pair = trace_of_pairs(3, [](TransferSeries&, int, int) {}).of<Transfers>().front();
   for (const NodeFinding& finding : {slow.findings.at(0), busy.findings[0]}) {
     CHECK(finding.of_case == title(pair.question));
     CHECK(finding.of_point == text_of(pair.visits.at(0).axes));

@@ -22,7 +22,7 @@ TABLE = [
     (["transfer", "word"], 2, ["'word' is none"]),
     (["transfer", "--device"], 2, ["--device"]),
     (["transfer", "--device", "sim:plain", "--to", "host"], 2, ["--to", "--direction peer"]),
-    (["transfer", "--module", "cudamemcpy", "--device", "host"], 2, ["did you mean 'cudaMemcpy'?"]),
+    (["transfer", "--module", "memCpy", "--device", "host"], 2, ["did you mean 'memcpy'?"]),
     # words of other tools, other cases, singular and plural, one dash
     (["-V"], 2, ["--version"]),
     (["version"], 2, ["--version"]),
