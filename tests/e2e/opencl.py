@@ -77,7 +77,7 @@ with folder() as where:
     check(unbuilt.code == 1 and "building a program for opencl:0: line 1: the compiler of a test builds nothing: "
           "CL_BUILD_PROGRAM_FAILURE" in unbuilt.err, unbuilt.err)
     # Far more commands than a visit has, and far fewer than all visits have, on any machine.
-    lost = fake("lost=10000", *copies[:5], "2MiB", "--output", trace, "--force", "--rounds", "200")
+    lost = fake("lost=10000", *copies[:5], "2MiB", "--output", trace, "--force", "--rounds", "1000")
     check(lost.code == 1 and "opencl:0 is lost (its driver says that it is not available)" in lost.err, lost.err)
     check("clEnqueueUnmap" not in lost.err, lost.err)
     kept = run("report", trace)
