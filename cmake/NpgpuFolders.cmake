@@ -210,7 +210,7 @@ function(npgpu_tests folder)
   npgpu_link(${program} ${arg_LINK})
   foreach(name ${arg_UNPARSED_ARGUMENTS})
     add_test(NAME ${folder}.${name} COMMAND ${program} --source-file=*/${name}_test.cpp)
-    set_tests_properties(${folder}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+    set_tests_properties(${folder}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
       FAIL_REGULAR_EXPRESSION "test cases: +0 ")  # a filter that matches nothing is no pass
     if(arg_GPU)
       set_tests_properties(${folder}.${name} PROPERTIES LABELS gpu)
