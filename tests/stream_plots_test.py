@@ -6,10 +6,10 @@ what Gomez-Luna et al. 2012 saw on simulated GPUs of its kinds.
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
-from figures import PLOTS, PROGRAM, check  # first: it finds what follows
+from figures import PLOTS, PROGRAM, check, script  # first: it finds what follows
+import in_child  # noqa: E402
 import numpy as np  # noqa: E402
 from npgpu.plots import asymmetric, evaluations, fixed, job_columns, predicted, regret  # noqa: E402
 
@@ -35,7 +35,7 @@ def run(*command, **more):
 
 def words(where, name, *arguments, **more):
     out = os.path.join(where, "words.svg")
-    drawn = run(sys.executable, PLOTS, name, *arguments, "-o", out, **more)
+    drawn = in_child.python(PLOTS, name, *arguments, "-o", out, **more)
     check(drawn.returncode == 0 and not drawn.stderr, f"{name}: {drawn.stderr}")
     with open(out, encoding="utf-8") as file:
         return file.read()
@@ -80,7 +80,7 @@ def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pool
                  ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--append"]):
         ran = run(PROGRAM, "streams", "--device", "sim:" + device, "--quiet", "--output", trace, *step)
         check(ran.returncode == 0, f"npgpu streams: {ran.stderr}")
-    told = run(sys.executable, "-m", "npgpu.study", trace, "--json", env={**os.environ, "PYTHONPATH": PLOTS})
+    told = in_child.python("-m", "npgpu.study", trace, "--json")
     check(told.returncode == 0, f"npgpu.study: {told.stderr}")
     path = os.path.join(folder, device + ".json")
     with open(path, "w", encoding="utf-8") as file:
@@ -184,7 +184,7 @@ def bad_input(folder, trace, path):
                                   ("fixed", [os.path.join(folder, "nosuch")], "no such file"),
                                   ("asymmetric", [folder], "is a folder"), ("regret", [path, "-o", "a.txt"], "ends in none")]:
         bad = [] if "-o" in arguments else ["-o", os.path.join(folder, "bad.png")]
-        ended = run(sys.executable, PLOTS, name, *arguments, *bad)
+        ended = script(name, *arguments, *bad)
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
         check(ended.stderr.count("\n") == 1, f"{name}: more than a sentence: {ended.stderr}")
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")

@@ -80,7 +80,7 @@ struct StreamAdvice {
   double speed_up = not_measured;  // of the best over one stream
   Bound bound = Bound::compute;
   Seconds bound_time{0};
-  std::vector<Time> times{};  // of all numbers that were tried
+  std::vector<Time> times{};  // of some of the numbers that were tried, the best among them
 };
 
 // What was read of a device after a visit.

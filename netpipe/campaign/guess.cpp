@@ -34,7 +34,7 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& s
                       : step.question.direction == Direction::peer ? 2e11
                       : host                                       ? 8e9
                                                                    : 4e10;
-  constexpr double most_real_bytes = MiB;  // of a simulated copy
+  constexpr double most_real_bytes = 64 * KiB;  // of a simulated copy
   if (device.simulated) return {Seconds{0}, moved(std::min(bytes, most_real_bytes * legs), 1.8e9)};
   // A walk through more than the caches is laid out anew for each size.
   return {Seconds{host       ? 1e-7

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import in_child
 from npgpu_run import PROGRAM, SOURCE, Checks
 
 check = Checks()
@@ -42,10 +43,14 @@ OTHERS = {"pip", "xargs", "docker", "apptainer", "spack", "eb", "rattler-build",
           "contrib/wheel/build", "contrib/release", "git", "scp", "h5dump", "mkdir", "sinfo", "apt", "cpack"}
 # What measures: its plan is made (--dry-run), on a simulated device, and nothing is measured, which others of these tests
 # do. The kept trace stands for what it would have left.
-LONG = {"characterize": "h200_rounds.h5", "matrix": "h200x2_matrix.h5", "streams": "h200_streams.h5", "calls": "h200_run_c.h5",
-        "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h200_rounds.h5", "check": "h200_check.h5", "energy": "h200_energy.h5",
+LONG = {"characterize": "h100_quick_c.h5", "matrix": "h200x2_matrix.h5", "streams": "h200_streams.h5", "calls": "h100_quick_c.h5",
+        "partition": "h200_partition.h5", "probe": "h200_gemm.h5", "transfer": "h100_quick_c.h5", "check": "h200_check.h5", "energy": "h200_energy.h5",
         "pieces": "h200_pieces.h5", "collectives": "h100x2_collectives.h5"}
 MEASURING = set(LONG)
+# Small ones, of one GPU and of others: what the program and the figures make of whole traces is tested elsewhere.
+RUNS = ["h100_quick_a.h5", "h100_quick_b.h5", "h100_quick_c.h5"]
+OTHER_RUNS = ["h100_check.h5", "h200_check.h5"]
+USUAL = RUNS[2]
 VERDICTS = {"check": {0, 3, 4, 6, 8, 77}, "compare": {0, 3, 4, 5, 6, 7, 8}, "fleet": {0, 3, 4, 8, 77}, "matrix": {0, 3, 4, 6, 8}, "energy": {0, 77}, "collectives": {0, 3, 6, 8}}
 # What an example leaves to the reader, or to its surroundings: the options before it were taken.
 INCOMPLETE = ("needs two ranks or more, and this job has one", "pair-rank0.h5", "build npgpu where an MPI with mpicxx is")
@@ -85,13 +90,13 @@ class Sandbox:
     def path(self, name):
         return os.path.join(self.at, name)
 
-    def provide(self, words, kept="h200_run_c.h5"):
+    def provide(self, words, kept=USUAL):
         """Inputs that the reader has, by the names that the command gives them."""
         for word in words:
             name = re.sub(r"(\.h5):\d+$", r"\1", word)
             if name.startswith("data/") or name.startswith("-") or os.path.exists(self.path(name)):
                 continue
-            runs = [f"h200_run_{letter}.h5" for letter in ("de" if name.startswith("more") else "abc")]
+            runs = OTHER_RUNS if name.startswith("more") else RUNS
             if name == "shared/":
                 os.makedirs(self.path(name))
                 for run in runs:
@@ -105,8 +110,7 @@ class Sandbox:
                 for i, run in enumerate(runs):
                     shutil.copy(os.path.join(TRACES, run), self.path(name.replace("*", str(i))))
             elif ".h5:" in word:
-                self.run_npgpu(["merge", name, *(os.path.join(TRACES, run) for run in ("h200_run_a.h5", "h200_run_b.h5",
-                                "h200_run_c.h5", "h200_run_d.h5", "h200_run_e.h5"))])
+                self.run_npgpu(["merge", name, *(os.path.join(TRACES, run) for run in RUNS + OTHER_RUNS)])
             elif name.endswith(".h5"):
                 own = [f"h200_{kind}.h5" for kind in ("partition", "pieces") if kind in name]
                 shutil.copy(os.path.join(TRACES, own[0] if own else kept), self.path(name))
@@ -133,7 +137,7 @@ def as_simulated(words):
     return [re.sub(r"^cuda(:\d)?$", gpu, word) for word in words]
 
 
-KEPT_FOR = {"predict": "h200_streams.h5", "roofline": "h200_probes.h5", "derive": "h200_probes.h5"}
+KEPT_FOR = {"predict": "h200_streams.h5", "simulate": "h200_streams.h5", "roofline": "h200_probes.h5", "derive": "h200_probes.h5"}
 
 
 # A library of OpenCL that is always the same, where the build has that part.
@@ -170,7 +174,7 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
         output = None
         inputs = [w for w in words[1:] if w.endswith(".h5") or ".h5:" in w or w.startswith("traces/2") or w.endswith("/") or w in ("TRACE", "A", "B", "DIR", "FOLDER", "NEW")]
         written = {output_of(words)} | ({words[1]} if command == "merge" else set())
-        kept = "h100x2_collectives.h5" if "--all-reduce" in words else KEPT_FOR.get(command, "h200_run_c.h5")
+        kept = "h100x2_collectives.h5" if "--all-reduce" in words else KEPT_FOR.get(command, USUAL)
         sandbox.provide([w for w in inputs if w not in written], kept)
     expanded = [name for word in words for name in (sorted(glob.glob(word, root_dir=sandbox.at)) if "*" in word else []) or [word]]
     ran = sandbox.run_npgpu(expanded, **more)
@@ -185,9 +189,9 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
     return ran
 
 
-def python_of(sandbox, arguments, where, redirected=None, **more):
+def python_of(sandbox, arguments, where, redirected=None):
     environment = {**sandbox.environment(), "PYTHONPATH": os.path.join(SOURCE, "plots"), "MPLBACKEND": "Agg"}
-    ran = subprocess.run([sys.executable, *arguments], cwd=sandbox.at, env=environment, capture_output=True, text=True, timeout=300, **more)
+    ran = in_child.python(*arguments, cwd=sandbox.at, env=environment)
     if redirected and not ran.returncode:
         with open(sandbox.path(redirected), "w", encoding="utf-8") as file:
             file.write(ran.stdout)
@@ -247,7 +251,7 @@ def one_command(sandbox, words, redirected, where):
         return npgpu(sandbox, [*(rest[1:] or ["characterize"]), "--resume", "--output", "job.h5"], where)
     if name == "python3":
         files = [w for w in rest if w.endswith(".h5") and not w.startswith("data/")]
-        sandbox.provide(files, "h200_partition.h5" if any("partition" in w for w in rest) else "h200_gemm.h5" if any("gemm" in w for w in rest) else "h200_run_c.h5")
+        sandbox.provide(files, "h200_partition.h5" if any("partition" in w for w in rest) else "h200_gemm.h5" if any("gemm" in w for w in rest) else USUAL)
         if rest[0].startswith("contrib/wheel"):
             return check(os.path.exists(sandbox.path(rest[0])), f"{where}: there is no {rest[0]}")
         expanded = [n for w in rest for n in (sorted(glob.glob(w, root_dir=sandbox.at)) if "*" in w else []) or [w]]
@@ -276,7 +280,7 @@ def python_block(sandbox, lines, where):
     """Lines as typed at >>>, or a script."""
     code = "\n".join(line[4:] for line in lines if line.startswith((">>> ", "... "))) if lines[0].startswith(">>> ") else "\n".join(lines)
     for name in re.findall(r'"([\w.]+\.h5)"', code):
-        sandbox.provide([name])
+        sandbox.provide([name], KEPT_FOR["predict"] if ".predict(" in code else USUAL)
     python_of(sandbox, ["-c", code], where)
 
 

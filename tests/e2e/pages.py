@@ -166,14 +166,14 @@ def check_agreement(trace, what, page):
 
 
 def check_widths(trace, what, most_lines):
-    for columns in (60, 80, 100, 120):
-        told = run("report", trace, "--overview", env={"COLUMNS": str(columns)}).out
+    of = {columns: run("report", trace, "--overview", env={"COLUMNS": str(columns)}).out for columns in (60, 80, 100, 120)}
+    for columns, told in of.items():
         # A command is never broken: it is there to be copied.
         wide = [l for l in told.splitlines() if len(l) > columns and "  npgpu " not in l]
         check(not wide, f"{what}: at {columns} columns: {wide[:2]}")
     told = run("report", trace, "--overview").out
     check("\x1b" not in told, f"{what}: no colours in a pipe")
-    check(told == run("report", trace, "--overview", env={"COLUMNS": "100"}).out, f"{what}: a pipe has 100 columns")
+    check(told == of[100], f"{what}: a pipe has 100 columns")
     lines = told.count("\n")
     check(lines <= most_lines, f"{what}: {lines} lines at 100 columns")
 
@@ -212,14 +212,21 @@ def hostile(where):
 
 # ---- in a browser, where there is one --------------------------------------------------------------------------------
 
-PROBE = """<!DOCTYPE html><title>probe</title><body style="margin:0"><iframe id="f" style="border:0;width:WIDTHpx;height:9000px"
-src="PAGE"></iframe><pre id="out"></pre><script>
-const begin = performance.now(), frame = document.getElementById("f");
+# Pages one after the other, each in a frame of its width.
+PROBE = """<!DOCTYPE html><title>probe</title><body style="margin:0"><pre id="out"></pre><script>
+const pages = PAGES, results = [];
 const number = text => { const m = text.match(/rgba?\\(([^)]+)\\)/); return m ? m[1].split(/[ ,\\/]+/).map(Number) : [0, 0, 0, 0]; };
 const light = c => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
                      return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
 const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
-frame.onload = () => {
+function show() {
+ if (results.length == pages.length) {
+  document.getElementById("out").textContent = "RESULT" + JSON.stringify(results) + "END";
+  return;
+ }
+ const begin = performance.now(), frame = document.createElement("iframe"), [source, width] = pages[results.length];
+ frame.style = `border:0;width:${width}px;height:9000px`;
+ frame.onload = () => {
   const loaded = performance.now() - begin, page = frame.contentDocument, view = frame.contentWindow, found = {};
   const ground = e => { for (; e; e = e.parentElement) { const c = number(view.getComputedStyle(e).backgroundColor);
                                                          if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
@@ -238,10 +245,16 @@ frame.onload = () => {
     }
   }
   const root = page.documentElement;
-  document.getElementById("out").textContent = "RESULT" + JSON.stringify({loaded, worst, where, smallest, cut,
+  results.push({loaded, worst, where, smallest, cut,
       page_width: root.scrollWidth, view_width: root.clientWidth, dark: view.matchMedia("(prefers-color-scheme:dark)").matches,
-      requests: view.performance.getEntriesByType("resource").map(r => r.name)}) + "END";
-};
+      requests: view.performance.getEntriesByType("resource").map(r => r.name)});
+  frame.remove();
+  show();
+ };
+ frame.src = source;
+ document.body.append(frame);
+}
+show();
 </script>"""
 
 
@@ -250,35 +263,37 @@ OWN = re.compile(r"https?://((clients\d*|accounts|android\.clients|www)\.google\
                  r"content-autofill|safebrowsing)\.googleapis\.com|\w+(\.\w+)?\.gvt1\.com|127\.0\.0\.1|localhost)[:/]")
 
 
-def shown(browser, page, where, width=1920, dark=False):
-    """What a browser says of a page, and the addresses outside of this machine that it asked for meanwhile."""
+def shown(browser, pages, where, dark=False):
+    """What a browser says of each of `pages`, (file, width), and the addresses outside of this machine that it asked for."""
     probe, log = os.path.join(where, "probe.html"), os.path.join(where, "net.json")
-    open(probe, "w").write(PROBE.replace("WIDTH", str(width)).replace("PAGE", "file://" + page))
+    open(probe, "w").write(PROBE.replace("PAGES", json.dumps([("file://" + page, width) for page, width in pages])))
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom",
-               "--virtual-time-budget=20000", f"--window-size={max(width, 500)},9000", f"--log-net-log={log}",
+               "--virtual-time-budget=60000", "--window-size=1920,9000", f"--log-net-log={log}",
                f"--user-data-dir={os.path.join(where, 'profile')}", "--disable-background-networking",
                "--disable-component-update", "--no-first-run", *(["--force-dark-mode"] if dark else []), "file://" + probe]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    found = re.search(r"RESULT(\{.*?\})END", done.stdout, re.S)
+    found = re.search(r"RESULT(\[.*?\])END", done.stdout, re.S)
     asked = set(re.findall(r'"url":"(https?://[^"]+)"', open(log, errors="replace").read()))
-    return json.loads(html.unescape(found.group(1))) if found else None, {u for u in asked if not OWN.match(u)}, done.stderr
+    return json.loads(html.unescape(found.group(1))) if found else [], {u for u in asked if not OWN.match(u)}, done.stderr
 
 
-def in_browser(browser, page, where, name):
-    for width, dark in ((360, False), (1920, False), (1920, True)):
-        what = f"{name} at {width} pixels{', dark' if dark else ''}"
-        said, asked, err = shown(browser, page, where, width, dark)
-        check(said, f"{what}: the browser says {err[-300:]}")
-        if not said:
-            continue
-        print(what, {k: said[k] for k in ("loaded", "worst", "where", "smallest", "page_width", "dark")})
-        check(said["loaded"] < 2000, f"{what}: shown after {said['loaded']:.0f} ms")
-        check(said["page_width"] <= said["view_width"], f"{what}: no scrolling sideways: {said['page_width']}")
-        check(said["worst"] >= 4.5, f"{what}: contrast {said['worst']:.2f} of {said['where']}")
-        check(said["smallest"] >= 10, f"{what}: text in figures has {said['smallest']:.1f} px")
-        check(not said["cut"], f"{what}: text reaches out of its figure: {said['cut'][:3]}")
-        check(not said["requests"] and not asked, f"{what}: requests {said['requests']} {sorted(asked)[:3]}")
-        check(not dark or said["dark"], f"{what}: dark was asked for")
+def in_browser(browser, pages, where):
+    """All pages, {name: file}, in two starts of the browser, as these take longest."""
+    for dark, widths in ((False, (360, 1920)), (True, (1920,))):
+        wanted = [(name, width) for name in pages for width in widths]
+        results, asked, err = shown(browser, [(pages[name], width) for name, width in wanted], where, dark)
+        check(len(results) == len(wanted), f"the browser says {err[-300:]}")
+        check(not asked, f"requests {sorted(asked)[:3]}")
+        for (name, width), said in zip(wanted, results):
+            what = f"{name} at {width} pixels{', dark' if dark else ''}"
+            print(what, {k: said[k] for k in ("loaded", "worst", "where", "smallest", "page_width", "dark")})
+            check(said["loaded"] < 2000, f"{what}: shown after {said['loaded']:.0f} ms")
+            check(said["page_width"] <= said["view_width"], f"{what}: no scrolling sideways: {said['page_width']}")
+            check(said["worst"] >= 4.5, f"{what}: contrast {said['worst']:.2f} of {said['where']}")
+            check(said["smallest"] >= 10, f"{what}: text in figures has {said['smallest']:.1f} px")
+            check(not said["cut"], f"{what}: text reaches out of its figure: {said['cut'][:3]}")
+            check(not said["requests"], f"{what}: requests {said['requests']}")
+            check(not dark or said["dark"], f"{what}: dark was asked for")
 
 
 def on_paper(browser, page, where, name):
@@ -293,7 +308,8 @@ def sees_faults(browser, where):
     """A page that asks for something, is too wide and too pale is found out: else the checks above would prove nothing."""
     page = os.path.join(where, "faulty.html")
     open(page, "w").write('<!DOCTYPE html><body><p style="color:#bbb;width:900px">pale</p><img src="http://npgpu.invalid/x.png">')
-    said, asked, _ = shown(browser, page, where, 360)
+    results, asked, _ = shown(browser, [(page, 360)], where)
+    said = results[0] if results else None
     check(said and said["requests"] and any("npgpu.invalid" in u for u in asked), f"a request is seen: {said} {asked}")
     check(said and said["page_width"] > said["view_width"] and said["worst"] < 3, f"width and contrast are seen: {said}")
 
@@ -301,6 +317,7 @@ def sees_faults(browser, where):
 with folder() as where:
     traces = [*TRACES, simulated(where)]
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    page_files = {}  # to be shown
     for trace in traces:
         name = os.path.basename(trace)
         page_file = os.path.join(where, name + ".html")
@@ -314,21 +331,18 @@ with folder() as where:
         check(argv in in_page(page), f"{name}: the command to repeat")
         for missing in overview["not_measured"]:
             check(re.sub(r"\s+", " ", missing) in in_page(page), f"{name}: not measured: {missing}")
+        page_files[name] = page_file
         if browser:
-            in_browser(browser, page_file, where, name)
             on_paper(browser, page_file, where, name)
-    if browser:
-        sees_faults(browser, where)
-    else:
-        print("skipped: the page in a browser: no chromium is installed")
 
     # The picture of a node: its GPUs with the rates on their links, and what is wrong marked where it is.
     def picture(trace):
-        page_file = os.path.join(where, "node.html")
-        check(run("report", trace, "--html", page_file, "--force").code == 0, f"a page of {trace}")
+        name = os.path.basename(trace)
+        page_file = os.path.join(where, name + ".html")
+        if name not in page_files:
+            check(run("report", trace, "--html", page_file).code == 0, f"a page of {trace}")
+        page_files[name] = page_file
         page, _ = check_page(open(page_file, encoding="utf-8").read(), trace)
-        if browser:
-            in_browser(browser, page_file, where, os.path.basename(trace))
         drawn = [e for e in page.all("figure") if e["is"].get("class") == "node"]
         return [(e["text"], e["is"].get("class", "")) for f in drawn for e in page.all("text") if "figure" in e["within"]
                 and f["text"].find(e["text"]) >= 0]
@@ -343,6 +357,12 @@ with folder() as where:
         check(text in marked, f"marked in the picture of a sick node: {text}: {marked}")
     check(len(marked) == 8, f"and nothing else: {marked}")
     check(picture(os.path.join(SOURCE, "data", "traces", "host.h5")) == [], "no picture without a GPU")
+
+    if browser:
+        in_browser(browser, page_files, where)
+        sees_faults(browser, where)
+    else:
+        print("skipped: the page in a browser: no chromium is installed")
 
     # Collectives are of all GPUs: the page has no table of one of them, with dashes alone.
     together = os.path.join(where, "together.html")

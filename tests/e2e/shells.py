@@ -1,4 +1,5 @@
 """Completions and manual pages: the shells and roff take them, and they offer what --help explains."""
+import functools
 import os
 import re
 import shutil
@@ -7,6 +8,11 @@ import subprocess
 from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
+
+
+@functools.cache
+def help_of(word):
+    return run("help", word).out
 
 
 def completed(script, *words):
@@ -45,11 +51,11 @@ def all_options(at, commands):
     """Every option that --help explains is offered, and has its place in the manual page."""
     scripts = {shell: open(os.path.join(at, f"npgpu.{shell}")).read() for shell in ("bash", "zsh", "fish")}
     for command in commands:
-        explained, _, of_all = run("help", command).out.partition("Options of every measuring command")
+        explained, _, of_all = help_of(command).partition("Options of every measuring command")
         options = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", explained, re.M)
         if of_all:  # their names only
             named = re.findall(r"--([a-z0-9-]+)", of_all.split("Examples:")[0])
-            told = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", run("help", "measuring").out, re.M)
+            told = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", help_of("measuring"), re.M)
             check(set(named) == set(told), f"{command}: it names {named}, and help measuring explains {told}")
             options = list(dict.fromkeys(options + told))
         page = run("man", command).out
@@ -69,8 +75,9 @@ NEEDS = {"probe": ["all"], "export": ["TRACE"], "predict": ["TRACE", "--bytes-in
 
 def refusal(command, option, word):
     """What is said of this word; of one that is taken nothing is, or something else than of a word that there is not."""
-    words = [os.path.join(SOURCE, "data", "traces", "h200_streams.h5") if one == "TRACE" else one for one in NEEDS.get(command, [])]
-    dry = ["--dry-run"] if "Options of every measuring command" in run("help", command).out else []
+    trace = os.path.join(SOURCE, "data", "traces", "h200_check.h5" if command == "export" else "h200_streams.h5")
+    words = [trace if one == "TRACE" else one for one in NEEDS.get(command, [])]
+    dry = ["--dry-run"] if "Options of every measuring command" in help_of(command) else []
     device = ["--device", "sim:h200x2" if command == "collectives" else "sim:h200"] if command not in ("export", "predict") else []
     return run(command, *words, *device, *dry, f"--{option}={word}").err
 

@@ -42,7 +42,7 @@ struct Payload {
 // So much of a payload is real, from its beginning on: it is filled, moved and checked. The rest takes simulated time
 // alone. All that can go wrong with a simulated copy shows in it, and more would take the real time of a real copy:
 // most of what characterizing a simulated H200 took.
-inline constexpr std::uint64_t most_real_bytes = MiB;
+inline constexpr std::uint64_t most_real_bytes = 64 * KiB;
 constexpr std::uint64_t real_part(std::uint64_t bytes) { return std::min(bytes, most_real_bytes); }
 
 // Which way bytes go.

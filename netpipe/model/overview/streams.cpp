@@ -15,6 +15,9 @@ namespace npgpu::model {
 namespace {
 
 constexpr std::uint32_t most_streams = 64;
+// An interval takes many simulations: these numbers of streams, which a logarithmic axis shows evenly, and the best
+// have one.
+constexpr std::array shown_streams{1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u, 48u, most_streams};
 
 // Jobs whose copies and kernel take about as long as each other on a PCIe Gen4 or Gen5 GPU, in three proportions.
 struct TypicalJob {
@@ -30,10 +33,12 @@ StreamAdvice advice_on(const TypicalJob& typical, const MeasuredCosts& costs) {
   StreamAdvice advice;
   advice.name = typical.name;
   advice.job = Job{.in_bytes = typical.in, .out_bytes = typical.out, .kernel = typical_kernel};
-  const Forecast f = forecast(advice.job, costs, Order::breadth_first, stream_counts(most_streams));
-  const Prediction& p = f.prediction;
+  const Prediction p = choose_streams(advice.job, costs.costs, Order::breadth_first, stream_counts(most_streams));
+  std::vector<std::uint32_t> shown(shown_streams.begin(), shown_streams.end());
+  const auto place = std::ranges::lower_bound(shown, p.streams);
+  if (*place != p.streams) shown.insert(place, p.streams);
+  const Forecast f = forecast(advice.job, costs, Order::breadth_first, shown);
   advice.best = p.streams;
-  advice.best_us = f.time_us;
   const auto splits = one_chunk_a_stream(p, Order::breadth_first);
   const SplitTime& enough = advised_streams(splits);
   advice.enough = enough.streams;
@@ -41,10 +46,10 @@ StreamAdvice advice_on(const TypicalJob& typical, const MeasuredCosts& costs) {
   advice.speed_up = p.speed_up;
   advice.bound = p.bound;
   advice.bound_time = p.bound_time;
-  for (std::size_t i = 0; i < p.candidates.size(); ++i) {
-    const std::uint32_t n = p.candidates[i].streams;
-    if (n == 1) advice.one_us = f.candidates_us[i].value;
-    advice.times.push_back({n, f.candidates_us[i]});
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    if (shown[i] == 1) advice.one_us = f.candidates_us[i].value;
+    if (shown[i] == p.streams) advice.best_us = f.candidates_us[i];
+    advice.times.push_back({shown[i], f.candidates_us[i]});
   }
   return advice;
 }

@@ -116,6 +116,7 @@ def save(figure, path):
     try:
         with plt.rc_context(LOOK):
             picture = io.BytesIO()
+            figure.set_layout_engine("none")  # it was laid out when it was drawn
             figure.savefig(picture, format=suffix[1:], metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
         output.write(path, picture.getvalue())
     except OSError as error:
@@ -227,7 +228,7 @@ def grid(panels):
 def headline(figure, title, subtitle):
     figure.suptitle((title if CHOSEN.title is None else CHOSEN.title) + ("\n" if subtitle else ""), x=0.012, ha="left", fontweight="bold")
     if subtitle:
-        figure.canvas.draw()  # lays the title out, so that the second line can stand below it
+        figure.draw_without_rendering()  # lays the title out, so that the second line can stand below it
         box = figure._suptitle.get_window_extent().transformed(figure.transFigure.inverted())
         figure.text(0.012, box.y0, subtitle, ha="left", va="bottom", fontsize=9, color=GREY)
 
