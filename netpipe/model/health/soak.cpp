@@ -106,14 +106,14 @@ HealthFinding of_course(const SoakDevice& device, const SoakFigure& f) {
   const std::string course = text_of(f.begin.value, f.end.value);
   HealthFinding finding = finding_of(device, fmt::format("soak_{}_course", name(f.part)), Health::pass, course);
   finding.of_case = title(f.question);
-  const auto set_share = [&](const Estimate& share, std::string_view of) {
+  const auto set_share = [&](const Estimate& share, std::string basis) {
     finding.value = share.value;
     finding.low = share.low;
     finding.high = share.high;
     finding.limit = least_share;
-    finding.basis = fmt::format("{} at {:g} or more", of, least_share);
+    finding.basis = std::move(basis);
   };
-  set_share(ratio, "the last third of the soak over the first");
+  set_share(ratio, fmt::format("the last third of the soak at {:g} of the first or more", least_share));
   const Held held(f);
   const std::uint64_t reasons = reasons_from(device, f.last_third_s);
   const bool has_fallen = rule(ratio, Allowed::at_least, least_share) == Ruling::slow;
@@ -124,7 +124,7 @@ HealthFinding of_course(const SoakDevice& device, const SoakFigure& f) {
     finding.health = Health::fail;
     finding.text = fmt::format("fell in {} of {} slices: {}: {}", held.rates.size(), f.rates.size(),
                                text_of(median(held.others), median(held.rates)), throttle_text(held.reasons));
-    set_share(share, "slices with such a reason over those without");
+    set_share(share, fmt::format("slices with such a reason at {:g} of those without or more", least_share));
   } else if (has_fallen) {
     finding.health = Health::warn;
     finding.text = "fell while it ran: " + course + without_reason(reasons != 0);
@@ -133,7 +133,7 @@ HealthFinding of_course(const SoakDevice& device, const SoakFigure& f) {
     finding.text = fmt::format("lower for {} slices or more from {} on: {}{}", slices_of_dip, soak_time_text(dip->at_s),
                                text_of(dip->others, dip->lowest), without_reason(dip->at_power_cap));
     set_share({dip->lowest / dip->others, not_measured, not_measured, "1", ""},
-              fmt::format("any {} slices in a row over the others", slices_of_dip));
+              fmt::format("any {} slices in a row at {:g} of the others or more", slices_of_dip, least_share));
   }
   return finding;
 }
