@@ -99,6 +99,36 @@ TEST_CASE("the interval of a byte's energy holds the truth about as often as it 
   CHECK(held >= runs - 4);
 }
 
+TEST_CASE("a window in which the meter stood still, or went back, is none") {
+  const ScratchFolder scratch;
+  const std::string id = device_with(scratch, R"("energy_idle_w": 100, "energy_read_global_pj": 140)");
+  const Trace good = measured(scratch, steps_for({.device = id, .work = EnergyWork::read}));
+  for (const double joules : {0.0, -1.0}) {
+    Trace bad = good;
+    for (EnergySeries& series : bad.of<Energies>())
+      if (series.question.work == EnergyWork::read)
+        for (EnergySample& s : series.samples) s.energy_j = joules;
+    const EnergyFigure f = figure_of(bad, EnergyWork::read);
+    CHECK(f.why == "no usable window");
+    CHECK_FALSE(std::isfinite(f.each_j.value));
+    // One among many is left out.
+    Trace mended = good;
+    for (EnergySeries& series : mended.of<Energies>()) series.samples.front().energy_j = joules;
+    CHECK(figure_of(mended, EnergyWork::read).each_j.value == doctest::Approx(140e-12).epsilon(0.02));
+  }
+}
+
+TEST_CASE("one window at full work has an energy, and no interval") {
+  model::Windows of;
+  for (const double watts : {99.9, 100.0, 100.1}) of.rest.push_back({0, watts, 40});
+  of.full.push_back({1e12, 240, 40});
+  CHECK(model::over_idle(of, false).value == doctest::Approx(140e-12).epsilon(1e-6));
+  CHECK(std::isnan(model::over_idle(of, false).low));
+  of.full.push_back({1e12, 241, 40});
+  CHECK(half_width(model::over_idle(of, false)) > 0);
+  CHECK(half_width(model::over_idle(of, false)) < 0.05);
+}
+
 TEST_CASE("the warmth that other work left behind is not taken for the energy of copies") {
   // 100 W at 40 degrees, 1 W a kelvin; copies in of 200 pJ and out of 150 pJ a byte at 50 GB/s.
   const auto window = [](double rate, double pj, double celsius) {

@@ -101,13 +101,15 @@ TEST_CASE("median, scatter and limit are those of the logarithms") {
   const FleetItem& item = group.items[0];
   CHECK(item.of == FleetMeasure::figure);
   CHECK(item.median == doctest::Approx(10));
-  CHECK(item.sigma == doctest::Approx(0.01 * 1.4826).epsilon(1e-4));
+  // Of five, as if 0.85 of them were missing.
+  const double sigma = 0.01 * 1.4826 * 5 / 4.15;
+  CHECK(item.sigma == doctest::Approx(sigma).epsilon(1e-4));
   const FleetValue& last = group.members[4].values[0];
   CHECK(last.share == doctest::Approx(std::expm1(0.02)));
   CHECK(last.low == doctest::Approx(1.001 * std::exp(-0.002) * std::exp(0.02) - 1).epsilon(1e-3));
   CHECK(last.value == doctest::Approx(10 * std::exp(0.02)));
   // More than 0.4 % is known to be usual, and seen here.
-  CHECK(last.z == doctest::Approx(0.02 / (0.01 * 1.4826)).epsilon(1e-3));
+  CHECK(last.z == doctest::Approx(0.02 / sigma).epsilon(1e-3));
   CHECK(group.items[1].of == FleetMeasure::curve);
   CHECK(group.items[1].at == "1 MiB .. 5 MiB");
   CHECK(group.items[1].median == doctest::Approx(10 * std::pow(120, 0.2)));  // geometric mean over the points
@@ -122,6 +124,22 @@ TEST_CASE("a suspect is beyond what healthy GPUs differ by, and beyond what its 
   CHECK(suspected(judge_fleet(fleet_of({8, 9, 10, 11, 12, 13}))).empty());
   // Who is faster is none.
   CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 5}))).empty());
+}
+
+TEST_CASE("the scatter of few, of odd and of even numbers, is on average that of many") {
+  for (const std::size_t count : {5, 6, 7, 8, 20, 21}) {
+    std::mt19937_64 random(count);
+    std::normal_distribution<double> log(0, 0.02);
+    double sum = 0;
+    constexpr int groups = 20'000;
+    for (int i = 0; i < groups; ++i) {
+      std::vector<double> logs(count);
+      for (double& one : logs) one = log(random);
+      sum += model::standard_of(logs, model::known_scatter(FigureKind::link), 0.01).sigma;
+    }
+    CAPTURE(count);
+    CHECK(sum / groups == doctest::Approx(0.02).epsilon(0.03));
+  }
 }
 
 TEST_CASE("what is known of the scatter counts where a group happens to scatter less") {
@@ -587,6 +605,59 @@ TEST_CASE("where half of a group are slow, or more, it is said that which are ri
   CHECK(judge_fleet(runs, rules).confirmed() == 4);
 }
 
+TEST_CASE("two sorts that are far apart are told from one that scatters, also where the fewer ones are slow") {
+  std::mt19937_64 random(3);
+  const auto group_of = [&](std::size_t fast, std::size_t slow, double apart, double sigma) {
+    std::normal_distribution<double> log(0, sigma);
+    std::vector<double> times;
+    for (std::size_t i = 0; i < fast + slow; ++i) times.push_back(10 * std::exp(log(random) + (i < fast ? 0 : apart)));
+    return judge_fleet(fleet_of(times));
+  };
+  for (const auto& [fast, slow] : {std::pair{36U, 24U}, {20U, 20U}, {5U, 5U}, {13U, 7U}}) {
+    const Fleet fleet = group_of(fast, slow, 0.05, 0.003);
+    CAPTURE(fast);
+    CHECK(fleet.confirmed() == 0);
+    REQUIRE(fleet.splits() == 1);
+    CHECK(fleet.groups[0].splits[0].faster == fast);
+    CHECK(fleet.groups[0].splits[0].slower == slow);
+  }
+  CHECK(group_of(16, 4, 0.05, 0.003).confirmed() == 4);  // few, and slow
+  CHECK(group_of(12, 8, 0.015, 0.001).splits() == 0);    // too near to each other to matter
+  int splits = 0;
+  for (int i = 0; i < 500; ++i) splits += group_of(8 + i % 30, 0, 0, 0.02).splits() > 0;
+  CHECK(splits <= 10);
+}
+
+TEST_CASE("a group of which half or more are slow by their own limits is undecided where all are alike") {
+  const auto doubt_in = [](std::size_t slow, const char* metric) {
+    auto runs = fleet_of(std::vector<double>(20, 10.0));
+    for (std::size_t i = 0; i < slow; ++i) runs[i].gpus[0].slow = {{metric, "4.0 TB/s, at least 4.4 TB/s", ""}};
+    return judge_fleet(runs);
+  };
+  for (const std::size_t slow : {10U, 20U}) {
+    const Fleet fleet = doubt_in(slow, "memory_read_rate");
+    CHECK(fleet.suspects() == 0);
+    CHECK(fleet.in_doubt() == slow);
+    CHECK(verdict_text(fleet).find("undecided: " + std::to_string(slow) + " GPUs like the others") !=
+          std::string::npos);
+  }
+  CHECK(doubt_in(9, "memory_read_rate").in_doubt() == 0);
+  CHECK(doubt_in(20, "launch_time").in_doubt() == 0);  // the host's, of which only a coarse limit is known
+}
+
+TEST_CASE("a part of a GPU is compared with parts") {
+  TransferSeries series = sweep_of(Pattern::stream, Timing::gated);
+  series.question.target = "cuda:0";
+  series.device_name = "NVIDIA H200";
+  add_point(series, 1 << 20, {20, 20, 20});
+  Trace trace;
+  trace.of<Transfers>() = {series};
+  for (const std::int64_t mig : {0, 1}) {
+    trace.provenance = {{"gpu0", Facts{{"id", std::string("cuda:0")}, {"mig_mode", mig}}}};
+    CHECK(fleet_run(trace).gpus.at(0).name == (mig ? "NVIDIA H200, part of it (MIG)" : "NVIDIA H200"));
+  }
+}
+
 TEST_CASE("a node that lost a GPU is broken, and none of its others is accused") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10});
   runs[2].defects = {{"gpus_on_bus", "of 2 NVIDIA GPUs on the PCI bus not all answer", "drain the node"}};
@@ -776,6 +847,23 @@ TEST_CASE("of a trace's series without a valid time the curve says so") {
     REQUIRE(fleet.suspects() == 1);
     CHECK(fleet.groups[0].suspects[0].findings.at(0).suspicion == Suspicion::missing);
   }
+}
+
+TEST_CASE("runs of one GPU follow one plan, whichever of its node's it was") {
+  const auto plan_for = [](const char* plan) {
+    TransferSeries series = sweep_of(Pattern::stream, Timing::gated);
+    series.question.target = "cuda:1";
+    add_point(series, 1 << 20, {20, 20, 20});
+    Trace trace;
+    trace.root.plan = plan;
+    trace.of<Transfers>() = {series};
+    const FleetRun run = fleet_run(trace);
+    REQUIRE(run.gpus.size() == 1);
+    return run.plan;
+  };
+  CHECK(plan_for("check --device cuda:1 --level 1") == plan_for("check --level 1"));
+  CHECK(plan_for("check --level 1 --device cuda:1") == plan_for("check --level 1"));
+  CHECK(plan_for("check --device cuda:1 --level 2") != plan_for("check --level 1"));
 }
 
 TEST_CASE("key figures of a trace are links each way, with their interval and course") {

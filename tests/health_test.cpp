@@ -315,6 +315,39 @@ TEST_CASE("multiprocessors: those that ran, against the driver's report and the 
   CHECK(cause(ran(129, 129)) == "sms_missing");
 }
 
+TEST_CASE("what was read and cannot be is not known, and is said so") {
+  const auto read_as = [](Telemetry telemetry, Facts limits = {}) {
+    Made made = Made().at(55);
+    made.before.insert(made.before.end(), limits.begin(), limits.end());
+    made.before.emplace_back("max_memory_clock_mhz", whole(3201));
+    for (Visit<Transfers>& visit : made.copies.visits) visit.telemetry = telemetry;
+    return made.trace();
+  };
+  const Telemetry zeros{.sm_clock_mhz = 0, .memory_clock_mhz = 0, .power_w = 0, .temperature_c = 0},
+      huge{
+          .sm_clock_mhz = 4294967295.0, .memory_clock_mhz = 4294967295.0, .power_w = 4294967.295, .temperature_c = 255},
+      true_ones{.sm_clock_mhz = 1980, .memory_clock_mhz = 3201, .power_w = 500, .temperature_c = 50};
+  for (const char* metric : {"sm_clock", "memory_clock", "power", "temperature"}) {
+    CAPTURE(metric);
+    CHECK(finding(read_as(true_ones), metric).health == Health::pass);
+    for (const Telemetry& one : {zeros, huge}) {
+      CHECK(finding(read_as(one), metric).health == Health::skip);
+      CHECK(finding(read_as(one), metric).text.ends_with(", which cannot be"));
+    }
+  }
+  CHECK(finding(read_as(huge), "temperature").text == "temperature: read as 255 C, which cannot be");
+  // Reasons count all the same, and limits of 0 are none.
+  Telemetry held = zeros;
+  held.throttle_reasons = 0x20;
+  CHECK(finding(read_as(held), "throttle").health == Health::fail);
+  const auto no_limits = read_as(
+      true_ones,
+      {{"power_limit_w", whole(0)}, {"default_power_limit_w", whole(700)}, {"slowdown_temperature_c", whole(0)}});
+  CHECK(finding(no_limits, "power").text == "at most 500 W");
+  CHECK(finding(no_limits, "power").health == Health::pass);
+  CHECK(finding(no_limits, "temperature").health == Health::pass);
+}
+
 TEST_CASE("clocks and throttling, and what they explain") {
   const auto at = [](double mhz, std::uint64_t reasons, double celsius) {
     Made made = Made().at(55);

@@ -9,6 +9,7 @@
 #include "netpipe/devices/simulated/course.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/soak/memory_test.hpp"
+#include "npgpu/fleet.hpp"
 #include "npgpu/health.hpp"
 #include "npgpu/runner.hpp"
 #include "npgpu/soak_figures.hpp"
@@ -162,6 +163,137 @@ TEST_CASE("a device that is too hot, and whose rates hold, is no slow one") {
   CHECK(throttle.text.find("too hot after 4 min; no rate fell") != std::string::npos);
   CHECK(verdict_of(findings) == CheckVerdict::ok);
   CHECK(must_find(after_a_fall(0.9, hot), "cuda:0", "throttle").health == Health::fail);
+}
+
+namespace {
+
+// A load that has `to` of its rate, with these reasons, in slices `from` to `until`.
+Trace lower_between(std::uint32_t from, std::uint32_t until, double to, std::uint64_t reasons,
+                    SoakLoad load = SoakLoad::tensor) {
+  Trace trace;
+  add_load(trace, "cuda:0", load, [&](std::uint32_t i, SoakSample& s) {
+    const bool is_lower = from <= i && i < until;
+    s.done *= wobble(i) * (is_lower ? to : 1);
+    if (is_lower) s.throttle_reasons = reasons;
+  });
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("a device that was too hot for a while and slower meanwhile is slow, also where it recovered") {
+  for (const auto& [from, until] : {std::pair{12U, 16U}, std::pair{28U, 30U}, std::pair{1U, 4U}}) {
+    const auto findings = health_of(lower_between(from, until, 0.75, hot));
+    CAPTURE(from);
+    const auto course = must_find(findings, "cuda:0", "soak_tensor_course");
+    CHECK(course.health == Health::fail);
+    CHECK(course.text.find(std::to_string(until - from) + " of 30 slices") != std::string::npos);
+    CHECK(course.high < 0.95);
+    CHECK(must_find(findings, "cuda:0", "throttle").health == Health::fail);
+    CHECK(verdict_of(findings) == CheckVerdict::slow);
+  }
+  const auto as_fast = health_of(lower_between(12, 16, 1, hot));
+  CHECK(must_find(as_fast, "cuda:0", "throttle").text.ends_with("; no rate fell"));
+  CHECK(verdict_of(as_fast) == CheckVerdict::ok);
+}
+
+TEST_CASE("what a device would do that is too hot from the begin to the end cannot be known") {
+  const auto findings = health_of(lower_between(0, 30, 0.75, hot));
+  const auto throttle = must_find(findings, "cuda:0", "throttle");
+  CHECK(throttle.health == Health::undecided);
+  CHECK(throttle.text.find("cannot be known: it was so from the begin to the end") != std::string::npos);
+  CHECK(verdict_of(findings) == CheckVerdict::undecided);
+}
+
+TEST_CASE(
+    "a rate that is lower in three slices in a row is a warning, wherever they are; of copies with the host not") {
+  for (const std::uint32_t from : {0U, 13U, 27U}) {
+    const auto findings = health_of(lower_between(from, from + 3, 0.9, 0));
+    CAPTURE(from);
+    const auto course = must_find(findings, "cuda:0", "soak_tensor_course");
+    CHECK(course.health == Health::warn);
+    CHECK(course.text.find("lower for 3 slices or more from " + soak_time_text(20 * from) + " on") !=
+          std::string::npos);
+    CHECK(verdict_of(findings) == CheckVerdict::ok);
+  }
+  CHECK(must_find(health_of(lower_between(13, 15, 0.9, 0)), "cuda:0", "soak_tensor_course").health == Health::pass);
+  CHECK(must_find(health_of(lower_between(13, 16, 0.96, 0)), "cuda:0", "soak_tensor_course").health == Health::pass);
+  CHECK(must_find(health_of(lower_between(13, 16, 0.9, 0, SoakLoad::h2d)), "cuda:0", "soak_h2d_course").health ==
+        Health::pass);
+}
+
+TEST_CASE("a fleet names whom a soak shows to be slow or broken, and nobody else") {
+  const auto fleet_with = [](const Trace& other) {
+    std::vector<FleetRun> runs;
+    for (int i = 0; i < 6; ++i) {
+      Trace trace = i == 3 ? other : lower_between(0, 0, 1, 0);
+      trace.root.hostname = "node" + std::to_string(i);
+      trace.root.run_uuid = "run" + std::to_string(i);
+      runs.push_back(fleet_run(trace));
+    }
+    return judge_fleet(runs);
+  };
+  const Fleet hot_one = fleet_with(lower_between(12, 16, 0.75, hot));
+  REQUIRE(hot_one.suspects() == 1);
+  const FleetSuspect& suspect = hot_one.groups[0].suspects[0];
+  CHECK(suspect.member == 3);
+  CHECK(std::ranges::any_of(suspect.findings, [](const auto& one) { return one.what == "soak_tensor_course"; }));
+  CHECK(fleet_with(lower_between(0, 0, 1, 0)).suspects() == 0);
+  Trace wrong;
+  add_load(wrong, "cuda:0", SoakLoad::test_read, [](std::uint32_t i, SoakSample& s) { s.mismatches = i == 7; });
+  const Fleet broken = fleet_with(wrong);
+  REQUIRE(broken.suspects() == 1);
+  CHECK(broken.confirmed() == 1);
+}
+
+TEST_CASE("a soak that did no work, or whose rates cannot be, has no figure") {
+  for (const double done : {0.0, -1.0, std::numeric_limits<double>::infinity(), not_measured}) {
+    Trace trace;
+    add_load(trace, "cuda:0", SoakLoad::fp32, [&](std::uint32_t, SoakSample& s) { s.done = done; });
+    CHECK(verdict_of(health_of(trace)) == CheckVerdict::failed_to_run);
+  }
+}
+
+TEST_CASE("of few slices it is not known whether rates fell") {
+  Trace trace = lower_between(0, 0, 1, 0);
+  trace.of<Soaks>()[0].visits.resize(5);
+  trace.of<Soaks>()[0].samples.resize(5);
+  const auto findings = health_of(trace);
+  CHECK_FALSE(find(findings, "cuda:0", "soak_tensor_course"));
+  CHECK(must_find(findings, "cuda:0", "soak_course").health == Health::skip);
+}
+
+TEST_CASE("what slices counted is known of a soak that was killed") {
+  Trace trace;
+  add_load(trace, "cuda:0", SoakLoad::fp32, [](std::uint32_t i, SoakSample& s) {
+    s.ecc_uncorrected = i < 20 ? 0 : 2;
+    s.xids = 0;
+  });
+  trace.provenance = {
+      {"gpu0",
+       Facts{{"id", std::string("cuda:0")}, {"ecc_uncorrected_volatile", std::int64_t{0}}, {"xids", std::int64_t{0}}}}};
+  CHECK(must_find(health_of(trace), "cuda:0", "ecc_uncorrected").text.find("2 of them in this run") !=
+        std::string::npos);
+  CHECK(must_find(health_of(trace), "cuda:0", "xid").health == Health::pass);
+  CHECK(verdict_of(health_of(trace)) == CheckVerdict::broken);
+  for (SoakSample& sample : trace.of<Soaks>()[0].samples) sample.ecc_uncorrected = 0;
+  CHECK(verdict_of(health_of(trace)) == CheckVerdict::ok);
+}
+
+TEST_CASE("two reasons that have one name are named once, with the time of the first") {
+  const auto text = must_find(health_of(lower_between(12, 16, 1, 0x20 | 0x40)), "cuda:0", "throttle").text;
+  CHECK(text.find("too hot after 4 min") != std::string::npos);
+  CHECK(text.find("too hot") == text.rfind("too hot"));
+}
+
+TEST_CASE("a temperature that no device has is not compared with its neighbours'") {
+  Trace trace;
+  for (const int gpu : {0, 1, 2})
+    add_load(trace, "cuda:" + std::to_string(gpu), SoakLoad::tensor,
+             [&](std::uint32_t, SoakSample& s) { s.temperature_c = gpu == 1 ? 255 : 60; });
+  const auto findings = health_of(trace);
+  CHECK_FALSE(find(findings, "cuda:1", "soak_temperature"));
+  CHECK(must_find(findings, "cuda:1", "temperature").health == Health::skip);
 }
 
 TEST_CASE("wrong results are broken") {

@@ -173,7 +173,7 @@ struct FleetItem {
   std::size_t gpus = 0;                  // that have a value
   bool judged = false;                   // enough have it, or a reference does
   double median = not_measured;          // over them, in the unit
-  double sigma = not_measured;           // scatter of their logarithms: 1.4826 times the median absolute deviation
+  double sigma = not_measured;           // scatter of their logarithms: of their median absolute deviation
   double reference = not_measured;       // median of the reference that the group is compared with
 };
 
@@ -274,7 +274,10 @@ struct FleetGroup {
   bool judged_by_reference = false;    // it is too small
   std::string reference_date{};        // of the baseline that drifts are since, or that it is judged by
   std::vector<FleetDrift> drifts{};    // beyond the tolerance, the slowest first
+  // GPUs that are like the others, and of which a rate of a link, memory or computing is slow by their own limits.
+  std::size_t slow_alone = 0;
 
+  bool is_in_doubt() const;                   // half or more are: what is usual in it may be slow
   bool is_undecided(const FleetItem&) const;  // its GPUs are of two sorts by it
 };
 
@@ -298,8 +301,9 @@ struct Fleet {
   std::size_t suspects() const;
   std::size_t confirmed() const;   // of the suspects
   std::size_t slow_hosts() const;  // each once
-  std::size_t splits() const;      // of all groups
-  bool has_slower_group() const;   // than the reference
+  std::size_t splits() const;
+  std::size_t in_doubt() const;   // GPUs of groups that are in doubt, slow by their own limits      // of all groups
+  bool has_slower_group() const;  // than the reference
   // Broken hosts, and those of confirmed suspects, whose name is that of one machine, each once, in order.
   std::vector<std::string> excluded_hosts() const;
 };

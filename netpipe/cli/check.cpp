@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <set>
 
@@ -40,7 +41,7 @@ bool is_soak(const Options& options) { return options.has("soak") || options.on(
 // A soak judges itself: by what each GPU did at its begin, and by its neighbours.
 void refuse_beside_soak(const Options& options) {
   for (const char* other : {"level", "reference", "again", "trace", "rounds"})
-    if (options.has(other))
+    if (options.typed(other))
       throw Error(ErrorKind::usage, fmt::format("--{}: it belongs to a check without --soak and --memory-test, which "
                                                 "judge each GPU by what it did at its begin, and by its neighbours",
                                                 other));
@@ -87,6 +88,39 @@ int end_skipped(const Options& options, const std::string& why, bool is_nothing)
   if (!is_nothing || !devices::can_ask_for_gpus()) rules.expected.clear();
   check.findings = health_of(empty, rules);
   return end_check(options, check, {.is_nothing = is_nothing});
+}
+
+// What a trace that was measured before cannot be asked any more.
+void refuse_measuring(const Options& options) {
+  constexpr std::array of_any{"json", "quiet", "progress", "force"};
+  std::vector<std::string> others{"one-by-one", "again"};
+  for (const OptionGroup& group : options_of_all())
+    for (const Option& option : group.options)
+      if (std::ranges::find(of_any, option.name) == of_any.end()) others.push_back(option.name);
+  for (const std::string& other : others)
+    if (options.typed(other))
+      throw Error(ErrorKind::usage, fmt::format("--{}: --trace judges what was measured, and measures nothing", other));
+}
+
+// Of the trace's GPUs only those, and what is said of the node and of its host.
+void keep_devices(CheckOf& check, const std::string& path, const std::string& list) {
+  std::vector<std::string> wanted = split_names("device", list), ids;
+  for (const std::string& one : wanted) {
+    const auto known = std::ranges::find_if(
+        check.gpus, [&](const CheckOf::Gpu& gpu) { return gpu.id == one || (!gpu.uuid.empty() && gpu.uuid == one); });
+    if (known == check.gpus.end()) {
+      for (const CheckOf::Gpu& gpu : check.gpus) ids.push_back(gpu.id);
+      throw Error(ErrorKind::usage,
+                  fmt::format("--device: '{}' is no GPU of {}, which has {}", one, path, fmt::join(ids, ", ")));
+    }
+    ids.push_back(known->id);
+  }
+  const auto is_other = [&](const std::string& id) { return std::ranges::find(ids, id) == ids.end(); };
+  std::erase_if(check.findings, [&](const HealthFinding& one) {
+    return is_other(one.device) && std::ranges::find(check.gpus, one.device, &CheckOf::Gpu::id) != check.gpus.end();
+  });
+  std::erase_if(check.gpus, [&](const CheckOf::Gpu& gpu) { return is_other(gpu.id); });
+  std::erase_if(check.soaks, [&](const SoakDevice& device) { return is_other(device.id); });
 }
 
 void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
@@ -257,8 +291,10 @@ int run_check(const Options& options) {
     for (const char* option : {"junit", "openmetrics"})  // before anything is measured that it could not hold
       if (const auto path = options.maybe(option)) check_output(option, *path, true);
     if (!options.has("trace")) return measure_and_judge(options);
+    refuse_measuring(options);
     CheckOf check;
     judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));
+    if (options.typed("device")) keep_devices(check, options.text("trace"), options.text("device"));
     return end_check(options, check, {.is_nothing = !check.why_not_judged.empty()});
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
@@ -290,7 +326,7 @@ Command check() {
           {{"What is checked",
             {Option("device", {}, "A list. Default: all GPUs."), "one-by-one", Option("level", {}, "Default: 2."),
              "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
-             Option("trace", {}, "Judge it, and measure nothing."),
+             Option("trace", {}, "Judge it, or of its GPUs those that --device names, and measure nothing."),
              Option("reference", {},
                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
                     "printed of it, or the -J file of nccl-tests on one of its GPUs. "

@@ -42,7 +42,7 @@ void write(const Options& options, const Fleet& fleet) {
 int exit_code_of(const Fleet& fleet) {
   if (fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.has_slower_group())
     return exit_code::slower;
-  if (fleet.splits()) return exit_code::undecided;
+  if (fleet.splits() || fleet.in_doubt()) return exit_code::undecided;
   for (const FleetGroup& group : fleet.groups)
     if (group.judged) return exit_code::done;
   return exit_code::nothing;
@@ -92,12 +92,14 @@ Command fleet() {
       "multiprocessors, a lesser link or a lower clock; or if it is broken. Confirmed, and so on the line for Slurm, "
       "is what is broken, and links, memory and computing power of which the whole interval is beyond the limit: all "
       "else is to be looked at. Where half of a group are slow, or a tenth is faster than its median, it cannot be "
-      "known which are right. A GPU of a group that is too small is judged alone, by what its own link, memory and "
+      "known which are right, and neither where half are slow by their own limits and yet like the others. A GPU of "
+      "a group that is too small is judged alone, by what its own link, memory and "
       "clocks allow. Calls that are slow on all GPUs of a host are the host's. "
       "What several traces say of a GPU (by its host and UUID) is one "
       "value. A folder stands for the traces (*.h5) in it and below it. The last line is for Slurm. Exit codes: 0 "
       "nothing found, 3 suspects, slow hosts, or medians slower than in the reference, 8 undecided: two "
-      "sorts of GPUs, 2 bad input, 77 no group is large enough to be judged. Traces that cannot be read are listed, "
+      "sorts of GPUs, or a group that is slow by its own limits, 2 bad input, 77 no group is large enough to be "
+      "judged. Traces that cannot be read are listed, "
       "and the others are judged.",
       {"DIR|FILES..."},
       {"npgpu fleet traces/", "npgpu fleet traces/ --html fleet.html --openmetrics /var/lib/node_exporter/fleet.prom",

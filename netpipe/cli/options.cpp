@@ -125,6 +125,8 @@ bool Options::read(const Arguments& arguments) {
   try {
     po::store(po::command_line_parser(words).options(parsed).positional(order).style(style).run(), values_);
     if (on("help")) return false;
+    for (const Option& option : options_)
+      if (has(option.name) && !values_[option.name].defaulted()) typed_.insert(option.name);
     const auto of_variable = [&](const std::string& variable) {
       const std::string option = option_of_variable(variable);
       const char* const value = std::getenv(variable.c_str());

@@ -4,6 +4,7 @@
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,8 @@ class Options {
   bool read(const Arguments&);
 
   bool has(const std::string& option) const { return values_.count(option) > 0; }
+  // On the command line: neither by default, nor by a variable or a file, which hold for all runs.
+  bool typed(const std::string& option) const { return typed_.contains(option); }
   bool on(const std::string& flag) const { return has(flag) && values_[flag].as<bool>(); }
   std::string text(const std::string& option) const { return values_[option].as<std::string>(); }
   std::optional<std::string> maybe(const std::string& option) const;
@@ -85,6 +88,7 @@ class Options {
   std::vector<Option> options_;  // of all groups
   std::vector<std::string> names_;
   boost::program_options::variables_map values_;
+  std::set<std::string> typed_;
 };
 
 // The lines of an option in a help text.

@@ -215,7 +215,15 @@ int predict_one(const Options& options, const MeasuredCosts& costs, const ModelE
   return exit_code::done;
 }
 
+// They are checked also where nothing asks for them.
+void refuse_threads(const Options& options) {
+  parse_threads(options);
+  if (options.typed("threads") && !options.has("blocks") && !options.has("jobs"))
+    throw Error(ErrorKind::usage, "--threads: it is of the kernel's blocks, and --blocks does not say how many");
+}
+
 int run_predict(const Options& options) {
+  refuse_threads(options);
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
   if (options.has("all-reduce")) return predict_all_reduce(options, trace);
   if (!names_pieces(options)) refuse_options_of_pieces(options);

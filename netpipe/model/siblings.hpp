@@ -21,7 +21,7 @@ KnownScatter known_scatter(FigureKind);
 // What GPUs are compared with. All are logarithms: of times, or of what else is better where it is less.
 struct Standard {
   double center = 0;            // the lower median: of two GPUs the faster
-  double sigma = not_measured;  // 1.4826 times the median absolute deviation from it
+  double sigma = not_measured;  // of the median absolute deviation from it, as large on average as that of many values
   double unit = not_measured;   // what is known and what is seen of the scatter, together
   double limit = not_measured;  // a healthy one is beyond center + limit with the given chance
 };

@@ -23,6 +23,11 @@ std::string per_watt_text(const EnergyFigure& f) {
   return is_idle(f.question.work) ? "-" : digits_text(1e-9 / f.all_in_j(), 3);
 }
 
+std::string percent_text(const Estimate& e) {
+  const double half = half_width(e);
+  return std::isfinite(half) ? fmt::format("{:.1f}", 100 * half) : "-";
+}
+
 void add_row(Table& table, const EnergyFigure& f) {
   if (!f.why.empty()) {
     table.row({"  " + work_text(f.question), "-", "-", "-", "-", "-", "-", "-", "-", "-", "!"});
@@ -30,8 +35,8 @@ void add_row(Table& table, const EnergyFigure& f) {
   }
   const bool rests = is_idle(f.question.work);
   table.row({"  " + work_text(f.question), rests ? "-" : digits_text(f.each_pj().value, 3),
-             rests ? "-" : fmt::format("{:.1f}", 100 * half_width(f.each_j)), digits_text(f.full.power_w.value, 4),
-             fmt::format("{:.1f}", 100 * half_width(f.full.power_w)), rate_text(f), per_watt_text(f),
+             rests ? "-" : percent_text(f.each_j), digits_text(f.full.power_w.value, 4), percent_text(f.full.power_w),
+             rate_text(f), per_watt_text(f),
              !(f.half_over_line > 0) ? "-" : fmt::format("{:+.1f}", 100 * (f.half_over_line - 1)),
              digits_text(f.full.clock_mhz, 4), digits_text(f.full.temperature_c, 2), f.full.causes ? "d" : ""});
 }

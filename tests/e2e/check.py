@@ -115,6 +115,35 @@ def whole_node(at):
     check(len(found["gpus"]) == 8 and found["verdict"] in ("ok", "undecided"), f"eight GPUs: {done.code} {found['verdict']} {bad(found)}")
 
 
+def of_a_trace(at):
+    """Of a trace, the GPUs that are named; what says how to measure is refused, and what a site sets for all runs is not."""
+    node = os.path.join(at, "node.h5")
+    run("check", "--level", 1, "--device", "sim:h200x8", "-o", node)
+    done, found = judged("--trace", node, "--device", "sim:h200x8:3")
+    check([gpu["id"] for gpu in found["gpus"]] == ["sim:h200x8:3"] and {f["device"] for f in found["findings"]} <= {"sim:h200x8:3", "host", None, ""},
+          f"one GPU of a trace: {found['gpus']} {({f['device'] for f in found['findings']})}")
+    other = run("check", "--trace", node, "--device", "cuda:7")
+    check(other.code == 2 and "'cuda:7' is no GPU of" in other.err and "sim:h200x8:7" in other.err, f"no such GPU: {other.code} {other.err}")
+    for option in (("--again", "1s"), ("--rounds", 3), ("--one-by-one",), ("-o", os.path.join(at, "x.h5")), ("--require-quiet",)):
+        refused = run("check", "--trace", node, *option)
+        check(refused.code == 2 and "measures nothing" in refused.err, f"{option}: {refused.code} {refused.err}")
+    for_all_runs = {"NPGPU_DEVICE": "sim:plain", "NPGPU_AGAIN": "1s", "NPGPU_LEVEL": "1"}
+    set_by_site = run("check", "--trace", node, "--quiet", env=for_all_runs)
+    check("8 GPUs" in set_by_site.out, f"a site's settings: {set_by_site.code} {set_by_site.out} {set_by_site.err}")
+    soak = run("check", "--soak", "5s", "--quiet", "-o", os.path.join(at, "soak.h5"), env={**for_all_runs, "NPGPU_DEVICE": f"sim:{HEALTHY}"})
+    check(soak.code == 0, f"a soak at a site that sets levels: {soak.code} {soak.out} {soak.err}")
+    if not h5py:
+        return
+    with h5py.File(node, "r+") as trace:
+        for series in trace["transfers"].values():
+            if "sim:h200x8:3" in (series.attrs["source"], series.attrs["target"]):
+                samples = series["samples"][:]
+                samples["device_us"] *= 2
+                series["samples"][...] = samples
+    codes = [run("check", "--trace", node, "--device", f"sim:h200x8:{gpu}").code for gpu in ("3", "2")]
+    check(codes == [3, 0], f"the slow GPU, and another one: {codes}")
+
+
 def second_look(at):
     """What is doubtful is measured again, and the visits go where the first ones are."""
     if not h5py:
@@ -534,7 +563,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, second_look, outputs, nodes, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, outputs, nodes, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

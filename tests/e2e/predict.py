@@ -37,6 +37,10 @@ with folder() as where:
     check(0.9 * least < turn["time_us"] < 1.5 * least, f"nor much slower: {turn}")
     said = run("predict", TRACE, *JOB, "--max-memory", "16MiB")
     check("at most 16 MiB" in said.out and "in turn" in said.out, said.out)
+    check(run("predict", TRACE, *JOB, "--threads", 99999).code == 2, "no block has so many threads")
+    alone = run("predict", TRACE, *JOB, "--threads", 256)
+    check(alone.code == 2 and "--blocks" in alone.err, f"threads of how many blocks? {alone.err}")
+    check(run("predict", TRACE, *JOB, env={"NPGPU_THREADS": "256"}).code == 0, "a variable holds for all runs")
     check(run("predict", TRACE, *JOB, "--max-memory", "200B").code == 2, "a line each way does not fit into 200 B")
 
     # Sizes as typed, and small copies.

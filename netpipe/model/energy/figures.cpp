@@ -12,8 +12,9 @@ namespace npgpu {
 
 namespace {
 
+// No device takes nothing: a counter that stood still, or began anew, is none.
 double watts(const EnergySample& s) {
-  return s.window_us > 0 ? s.energy_j / from_microseconds(s.window_us).count() : not_measured;
+  return s.window_us > 0 && s.energy_j > 0 ? s.energy_j / from_microseconds(s.window_us).count() : not_measured;
 }
 double rate(const EnergySample& s) {
   return s.window_us > 0 ? s.done / from_microseconds(s.window_us).count() : not_measured;

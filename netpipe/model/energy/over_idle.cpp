@@ -17,7 +17,11 @@ double mean_over(const std::vector<Window>& windows, double Window::*what) {
   return sum / static_cast<double>(windows.size());
 }
 
-Estimate estimate_of(double value, double error, double freedom, const char* method) {
+// One window at full work says nothing of how the next one would differ, however alike those at rest are.
+constexpr std::size_t least_full = 2;
+
+Estimate estimate_of(double value, double error, double freedom, const Windows& of, const char* method) {
+  if (of.full.size() < least_full) return {.value = value, .unit = "J", .method = method};
   const double wide = student_quantile(0.975, freedom) * error;
   return {value, value - wide, value + wide, "J", method};
 }
@@ -75,7 +79,7 @@ Estimate over_idle(const Windows& of, bool with_parts) {
     const double off = w.watts - mean_y - slope * (w.rate - mean_x);
     rest += off * off;
   }
-  return estimate_of(slope, std::sqrt(rest / (n - 2) / xx), n - 2, method);
+  return estimate_of(slope, std::sqrt(rest / (n - 2) / xx), n - 2, of, method);
 }
 
 bool is_near_rest(const Windows& of) {
@@ -107,7 +111,7 @@ std::vector<Estimate> over_idle_at_one_temperature(std::vector<Windows>& works) 
   const LongNumbers errors = errors_of_least_squares(rows.columns, rows.a, rows.watts, x);
   for (std::size_t i = 0; i < works.size(); ++i)
     all.push_back(estimate_of(static_cast<double>(x[2 + i]), static_cast<double>(errors[2 + i]),
-                              static_cast<double>(count - rows.columns),
+                              static_cast<double>(count - rows.columns), works[i],
                               "least squares of power over work a second and temperature"));
   const auto watts_a_kelvin = static_cast<double>(x[1]);
   for (Windows& of : works)

@@ -53,7 +53,7 @@ class Causes {
     for (const FleetDefect& defect : last_.defects)
       if (defect.metric != "sms")
         add(defect.metric, defect.remedy.empty() ? defect.text : defect.text + ": " + defect.remedy);
-    if (!group_.judged) alone();
+    if (!group_.by_items) alone();
     if (any(Suspicion::missing))
       add("missing", "its own plan had it, and there is no valid figure: measure it again, and see the error above");
     if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs) || any(Suspicion::noisy)) {

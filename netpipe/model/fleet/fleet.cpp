@@ -96,11 +96,16 @@ void say_who_cannot_be_told_apart(Fleet& fleet) {
 // What is slow on most GPUs of a group is usual there: only its own limits show that it is slow.
 void say_who_is_slow_alone(FleetGroup& group, const std::vector<Sightings>& sightings) {
   if (!group.judged) return;
+  // Calls and pageable copies are the host's, whose limits are coarse.
+  const auto is_grave_rate = [](const FleetDefect& one) {
+    return one.metric.find("_rate") != std::string::npos && one.metric.find("pageable") == std::string::npos;
+  };
   std::size_t count = 0;
   std::string example;
   for (std::size_t m = 0; m < group.members.size(); ++m) {
     const auto& slow = sightings[m].back().gpu->slow;
     if (slow.empty() || std::ranges::find(group.suspects, m, &FleetSuspect::member) != group.suspects.end()) continue;
+    group.slow_alone += std::ranges::any_of(slow, is_grave_rate);
     if (count++ == 0) example = fmt::format("{} {}: {}", group.members[m].host, group.members[m].id, slow.front().text);
   }
   if (count > 0)
@@ -141,7 +146,7 @@ void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, con
     if (column.split) group.splits.push_back(*column.split);
     for (std::size_t m = 0; m < group.members.size(); ++m) group.members[m].values.push_back(column.values[m]);
   }
-  const model::GroupOf all{group.members, sightings, tables, columns, machines, is_large || group.judged};
+  const model::GroupOf all{group.members, sightings, tables, columns, machines, is_large || group.judged, group.judged};
   group.hosts = model::slow_hosts_of(all);
   group.suspects = model::suspects_of(all, group.hosts, rules);
   say_who_is_slow_alone(group, sightings);
@@ -280,6 +285,17 @@ bool Fleet::has_slower_group() const {
 std::size_t Fleet::splits() const {
   std::size_t count = 0;
   for (const FleetGroup& group : groups) count += group.splits.size();
+  return count;
+}
+
+bool FleetGroup::is_in_doubt() const {
+  return slow_alone > 0 && 2 * slow_alone >= members.size();
+}
+
+std::size_t Fleet::in_doubt() const {
+  std::size_t count = 0;
+  for (const FleetGroup& group : groups)
+    if (group.is_in_doubt()) count += group.slow_alone;
   return count;
 }
 

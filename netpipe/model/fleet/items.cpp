@@ -1,10 +1,12 @@
 #include "netpipe/model/fleet/items.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "netpipe/model/compare/parts.hpp"
 #include "netpipe/model/compare/tolerances.hpp"
@@ -134,14 +136,50 @@ const FleetCase* case_in(const FleetBaseline::Group& reference, const FleetQuest
 
 // ---- figures ----
 
+constexpr std::size_t few = 10;
+
+// Where the sorts are far apart, and neither is small, the scatter of all is the distance of both, and nobody is
+// beyond it. Then the place between them is empty: at least twice as wide as both sorts scatter, or of few GPUs as wide
+// as one healthy group in a thousand shows (drawn from the normal distribution, groups of 8 to 60). Returns the share
+// of the first GPU of the slower sort.
+std::optional<double> slower_sort_from(std::vector<double> shares, const KnownScatter& known) {
+  constexpr std::size_t least_group = 8, least_faster = 3;
+  constexpr double least_slower = 0.3, widest_by_chance = 60, least_width = 2;
+  const std::size_t all = shares.size();
+  if (all < least_group) return std::nullopt;
+  std::ranges::sort(shares);
+  const double least = std::max(least_width, widest_by_chance / static_cast<double>(all));
+  const std::size_t first = std::max(least_faster, (all + few - 1) / few);
+  const auto squares = [](std::span<const double> some) {
+    double sum = 0, of_squares = 0;
+    for (const double one : some) sum += one;
+    for (const double one : some) of_squares += std::pow(one - sum / static_cast<double>(some.size()), 2);
+    return of_squares;
+  };
+  for (std::size_t i = first; static_cast<double>(all - i) >= least_slower * static_cast<double>(all); ++i) {
+    const std::span<const double> fast = std::span(shares).first(i), slow = std::span(shares).subspan(i);
+    const double apart = lower_median({slow.begin(), slow.end()}) - lower_median({fast.begin(), fast.end()});
+    const double scatter = std::sqrt((squares(fast) + squares(slow)) / static_cast<double>(all - 2));
+    if (apart > known.least && slow.front() - fast.back() > least * std::max(scatter, known.sigma / 2))
+      return slow.front();
+  }
+  return std::nullopt;
+}
+
 // Where most GPUs are slow their median is, too, and it is the few that stand out: what is faster than the median by
 // more than healthy GPUs differ, with its whole interval, shows that the median is not what this model can do. A tenth
 // is enough, as nine tenths are what is usual. The same where half are slower. Which sort is right the traces do not
 // say.
-std::optional<FleetSplit> split_of(const ItemColumn& column, const Logs& logs) {
-  constexpr std::size_t few = 10;
+std::optional<FleetSplit> split_of(const ItemColumn& column, const Logs& logs, const KnownScatter& known) {
   const double limit = std::log1p(column.item.tolerance);
-  std::vector<double> faster, slower, others;
+  std::vector<double> shares;
+  for (const FleetValue& value : column.values)
+    if (std::isfinite(value.share) && !value.disturbed) shares.push_back(value.share);
+  const std::size_t all = shares.size();
+  const auto slower_from = slower_sort_from(std::move(shares), known);
+  std::vector<double> faster, slower, others;  // by the group's limit
+  std::array<std::vector<double>, 2> sorts;    // by the empty place between them
+  bool are_found = true;                       // the slower sort is slow by the limit, too
   for (std::size_t m = 0; m < logs.value.size(); ++m) {
     const FleetValue& value = column.values[m];
     if (!std::isfinite(value.share) || value.disturbed) continue;
@@ -149,19 +187,25 @@ std::optional<FleetSplit> split_of(const ItemColumn& column, const Logs& logs) {
     const bool is_faster = rule(time, Allowed::at_least, std::exp(-limit)) == Ruling::slow;
     const bool is_slower = rule_apart(value.share, value.low, column.item.tolerance) == Ruling::slow;
     (is_faster ? faster : is_slower ? slower : others).push_back(value.value);
+    const bool is_of_slower_sort = slower_from && value.share >= *slower_from;
+    sorts[is_of_slower_sort].push_back(value.value);
+    are_found = are_found && (is_slower || !is_of_slower_sort);
   }
-  const std::size_t all = faster.size() + slower.size() + others.size();
-  const bool most_are_slow = few * faster.size() >= all && !faster.empty(), half_are = 2 * slower.size() >= all && all;
-  if (!most_are_slow && !half_are) return std::nullopt;
-  FleetSplit split{.what = column.item.title, .at = column.item.at, .unit = column.item.unit};
-  std::vector<double>& slow = most_are_slow ? others : slower;
-  std::vector<double>& fast = most_are_slow ? faster : others;
-  if (most_are_slow) slow.insert(slow.end(), slower.begin(), slower.end());
-  split.faster = fast.size();
-  split.slower = slow.size();
-  if (!fast.empty()) split.fast = median(fast);
-  if (!slow.empty()) split.slow = median(slow);
-  return split;
+  const auto split_into = [&](const std::vector<double>& fast, const std::vector<double>& slow) {
+    FleetSplit split{.what = column.item.title, .at = column.item.at, .unit = column.item.unit};
+    split.faster = fast.size();
+    split.slower = slow.size();
+    if (!fast.empty()) split.fast = median(fast);
+    if (!slow.empty()) split.slow = median(slow);
+    return split;
+  };
+  if (few * faster.size() >= all && !faster.empty()) {  // most are slow
+    others.insert(others.end(), slower.begin(), slower.end());
+    return split_into(faster, others);
+  }
+  if (2 * slower.size() >= all && all) return split_into(others, slower);
+  if (slower_from && !are_found) return split_into(sorts[0], sorts[1]);
+  return std::nullopt;
 }
 
 void add_figure_item(std::vector<ItemColumn>& all, const FigureColumn& from, const Machines& machines,
@@ -190,7 +234,8 @@ void add_figure_item(std::vector<ItemColumn>& all, const FigureColumn& from, con
   judge_column(column, logs, known_for(item.figure, rules), is_of_host(item.figure), machines, rules, chance, known);
   item.median = std::exp(is_rate(item.unit) ? -item.median : item.median);
   for (std::size_t m = 0; m < column.values.size(); ++m) column.values[m].value = from.value[m];
-  if (!reference && item.judged && is_grave(item.figure)) column.split = split_of(column, logs);
+  if (!reference && item.judged && is_grave(item.figure))
+    column.split = split_of(column, logs, known_for(item.figure, rules));
   all.push_back(std::move(column));
 }
 

@@ -12,6 +12,8 @@
 #include "netpipe/model/fleet/key_figures.hpp"
 #include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/models.hpp"
+#include "netpipe/model/health/soak.hpp"
 #include "npgpu/fleet.hpp"
 
 namespace npgpu {
@@ -86,14 +88,16 @@ void add_settings(FleetGpu& gpu, const model::DeviceRecord& of) {
     add(of.host, name);
 }
 
-void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
+void set_facts(FleetGpu& gpu, const model::DeviceRecord& of, const std::vector<SoakDevice>& soaked) {
   const HealthRules none;
   model::Findings findings(of, none);
+  findings.throttled_since = model::throttled_since_text(soaked, of.id);
   model::judge_runs(findings);
   model::judge_link(findings);
   model::judge_clocks(findings);
   model::judge_copies(findings);
   model::judge_kernels(findings);
+  model::judge_soak(findings, soaked);
   model::judge_counters(findings);
   model::explain(findings);
   const auto value = [&](std::string_view metric) {
@@ -136,6 +140,15 @@ std::vector<FleetDefect> defects_of_node(const Trace& trace) {
   return defects;
 }
 
+// What a run of one GPU asked of it, whichever of its node's that was.
+std::string plan_without_device(std::string plan) {
+  const std::string option = " --device ";
+  const std::size_t from = plan.find(option);
+  if (from == std::string::npos) return plan;
+  const std::size_t to = plan.find(" --", from + option.size());
+  return plan.erase(from, to == std::string::npos ? to : to - from);
+}
+
 std::string link_of(const model::DeviceRecord& of) {
   const double generation = of.fact("max_pcie_generation"), lanes = of.fact("max_pcie_lanes");
   if (generation > 0 && lanes > 0) return fmt::format("PCIe Gen{:g} x{:g}", generation, lanes);
@@ -151,14 +164,14 @@ FleetRun fleet_run(const Trace& trace) {
   run.host = trace.root.hostname;
   run.date = trace.root.start_time_utc;
   run.complete = trace.root.complete;
-  if (!trace.root.plan.empty())
-    run.plan = fmt::format("{}\n{} {}", trace.root.plan, trace.root.tool_version, trace.root.git_commit);
   run.defects = defects_of_node(trace);
+  const std::vector<SoakDevice> soaked = soak_devices(trace);
   for (const model::DeviceRecord& of : model::records_of(trace)) {
     if (of.is_host()) continue;
     FleetGpu& gpu = run.gpus.emplace_back();
     gpu.id = of.id;
     gpu.name = of.name;
+    if (of.fact("mig_mode") > 0 && !model::names_part_of_gpu(of.name)) gpu.name += ", part of it (MIG)";
     gpu.uuid = of.uuid;
     gpu.bus = of.text("pci_bus_id");
     gpu.simulated = of.simulated;
@@ -177,8 +190,11 @@ FleetRun fleet_run(const Trace& trace) {
     for (FleetFigure& figure : model::peer_figures_of(trace, of.id)) gpu.figures.push_back(std::move(figure));
     gpu.courses = model::courses_of(of);
     add_settings(gpu, of);
-    set_facts(gpu, of);
+    set_facts(gpu, of, soaked);
   }
+  if (!trace.root.plan.empty())
+    run.plan = fmt::format("{}\n{} {}", run.gpus.size() == 1 ? plan_without_device(trace.root.plan) : trace.root.plan,
+                           trace.root.tool_version, trace.root.git_commit);
   return run;
 }
 

@@ -44,9 +44,8 @@ class Suspicions {
     if (group_.judged) {
       add_differing(member);
       add_apart(member);
-    } else {
-      add_slow_alone(member);
     }
+    add_slow_alone(member);
     if (suspect.findings.empty()) return suspect;
     sort_stably(suspect.findings, [](const FleetFinding& a, const FleetFinding& b) {
       if (a.suspicion != b.suspicion) return a.suspicion < b.suspicion;
@@ -73,11 +72,11 @@ class Suspicions {
     for (const auto& [metric, text] : all) add(Suspicion::broken, metric, "", text).confirmed = true;
   }
 
-  // Where nobody is there to be compared with, what its own link, memory and clocks allow says something. One trace
-  // does not confirm it: a check measures again what is slow.
+  // Where nobody is there to be compared with, what its own link, memory and clocks allow says something, and always
+  // that it fell in a soak. One trace does not confirm it: a check measures again what is slow.
   void add_slow_alone(std::size_t member) {
     for (const FleetDefect& one : group_.sightings[member].back().gpu->slow)
-      add(Suspicion::slow, one.metric, "", one.text);
+      if (!group_.by_items || one.metric.starts_with("soak_")) add(Suspicion::slow, one.metric, "", one.text);
   }
 
   void add_missing(std::size_t member) {

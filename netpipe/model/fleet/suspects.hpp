@@ -16,7 +16,8 @@ struct GroupOf {
   const std::vector<CaseTable>& tables;
   const std::vector<ItemColumn>& columns;
   const Machines& machines;
-  bool judged = false;  // by items; else only what is wrong with a GPU by itself counts
+  bool judged = false;    // by facts and items; else only what is wrong with a GPU by itself counts
+  bool by_items = false;  // of figures that several have
 };
 
 // Hosts that slow all of their GPUs' calls, or make them scatter.

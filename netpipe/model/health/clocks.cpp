@@ -44,6 +44,7 @@ void judge_multiprocessors(Findings& findings) {
 // Over visits to points of a device: while it worked, or right after.
 struct Load {
   std::vector<double> sm_mhz, memory_mhz;  // of kernels, where there are any; of all visits
+  Telemetry unbelievable;                  // the last that was read and cannot be
   double power_w = not_measured, temperature_c = not_measured;
   std::uint64_t reasons = 0;
   std::size_t visits = 0, slowed = 0;
@@ -52,7 +53,11 @@ struct Load {
 Load load_of(const DeviceRecord& of) {
   Load load;
   of.each_visit([&](const VisitInfo& visit, bool is_copy) {
-    const Telemetry& t = visit.telemetry;
+    const Telemetry& as_read = visit.telemetry;
+    const Telemetry t = believable(as_read);
+    for (const auto value :
+         {&Telemetry::sm_clock_mhz, &Telemetry::memory_clock_mhz, &Telemetry::power_w, &Telemetry::temperature_c})
+      if (std::isfinite(as_read.*value) && std::isnan(t.*value)) load.unbelievable.*value = as_read.*value;
     ++load.visits;
     load.slowed += (t.throttle_reasons & slowing_reasons) != 0;
     load.reasons |= t.throttle_reasons;
@@ -65,9 +70,20 @@ Load load_of(const DeviceRecord& of) {
   return load;
 }
 
+// "not read during the run", or what was read in its place.
+std::string why_not_read(double as_read, const char* unit) {
+  return std::isnan(as_read) ? std::string("not read during the run")
+                             : fmt::format("read as {:.0f} {}, which cannot be", as_read, unit);
+}
+
+// Limits of 0 are of drivers that do not know them.
+double power_fact(const DeviceRecord& of, std::string_view name) {
+  const double watts = of.fact(name);
+  return watts > 0 ? watts : not_measured;
+}
 // The power limit is the usual one, or which is usual is not known.
 bool has_usual_power_limit(const DeviceRecord& of) {
-  return !(of.fact("power_limit_w") < 0.99 * of.fact("default_power_limit_w"));
+  return !(power_fact(of, "power_limit_w") < 0.99 * power_fact(of, "default_power_limit_w"));
 }
 bool is_held_by_power_alone(const Load& load) { return (load.reasons & slowing_reasons) == power_cap; }
 
@@ -82,11 +98,11 @@ bool is_below(const std::vector<double>& mhz, double least) {
   return rule(median_over_visits(each, "MHz"), Allowed::at_least, least, mhz) == Ruling::slow;
 }
 
-void judge_clock(Findings& findings, const char* metric, const char* name, const std::vector<double>& mhz, double most,
-                 bool is_power_limited) {
+void judge_clock(Findings& findings, const char* metric, const char* name, const std::vector<double>& mhz,
+                 double as_read, double most, bool is_power_limited) {
   if (mhz.empty() || !(most > 0)) {
     findings.skip(metric, fmt::format("{} clock: {}", name,
-                                      mhz.empty() ? "not read during the run" : "its maximum is not in this trace"));
+                                      mhz.empty() ? why_not_read(as_read, "MHz") : "its maximum is not in this trace"));
     return;
   }
   const double middle = median(mhz), share = middle / most;
@@ -123,7 +139,7 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
 }
 
 void judge_throttling(Findings& findings, const Load& load) {
-  if (load.sm_mhz.empty()) {
+  if (load.sm_mhz.empty() && load.slowed == 0) {
     findings.skip("throttle", "throttle reasons: not read during the run");
     return;
   }
@@ -153,13 +169,14 @@ void judge_throttling(Findings& findings, const Load& load) {
 }
 
 void judge_power(Findings& findings, const Load& load) {
-  const double limit = findings.of.fact("power_limit_w"), usual = findings.of.fact("default_power_limit_w");
+  const double limit = power_fact(findings.of, "power_limit_w"),
+               usual = power_fact(findings.of, "default_power_limit_w"), as_read = load.unbelievable.power_w;
   if (std::isnan(load.power_w) && std::isnan(limit)) {
-    findings.skip("power", "power: not in this trace");
+    findings.skip("power", std::isnan(as_read) ? "power: not in this trace" : "power: " + why_not_read(as_read, "W"));
     return;
   }
   std::string text =
-      std::isnan(load.power_w) ? "power not read during the run" : fmt::format("at most {:.0f} W", load.power_w);
+      std::isnan(load.power_w) ? "power " + why_not_read(as_read, "W") : fmt::format("at most {:.0f} W", load.power_w);
   if (!std::isnan(limit)) text += fmt::format(", limit {:.0f} W", limit);
   const bool is_lowered = limit < 0.99 * usual;
   if (is_lowered) text += fmt::format(", and {:.0f} W is usual", usual);
@@ -169,11 +186,12 @@ void judge_power(Findings& findings, const Load& load) {
 
 void judge_temperature(Findings& findings, const Load& load) {
   if (std::isnan(load.temperature_c)) {
-    findings.skip("temperature", "temperature: not read during the run");
+    findings.skip("temperature", "temperature: " + why_not_read(load.unbelievable.temperature_c, "C"));
     return;
   }
   constexpr double usual_slowdown = 87, margin = 5;  // degrees; below the slowdown of recent data-centre GPUs
   double slowdown = findings.of.fact("slowdown_temperature_c");
+  if (!is_temperature(slowdown)) slowdown = not_measured;
   const std::string basis = std::isnan(slowdown) ? "usual: the GPU's own is not in this trace" : "slows down at";
   if (std::isnan(slowdown)) slowdown = usual_slowdown;
   const double hottest = slowdown - margin;
@@ -193,8 +211,10 @@ void judge_clocks(Findings& findings) {
   judge_multiprocessors(findings);
   const Load load = load_of(of);
   judge_throttling(findings, load);
-  judge_clock(findings, "sm_clock", "SM", load.sm_mhz, of.fact("max_sm_clock_mhz"), is_held_by_power_alone(load));
-  judge_clock(findings, "memory_clock", "memory", load.memory_mhz, of.fact("max_memory_clock_mhz"), false);
+  judge_clock(findings, "sm_clock", "SM", load.sm_mhz, load.unbelievable.sm_clock_mhz, of.fact("max_sm_clock_mhz"),
+              is_held_by_power_alone(load));
+  judge_clock(findings, "memory_clock", "memory", load.memory_mhz, load.unbelievable.memory_clock_mhz,
+              of.fact("max_memory_clock_mhz"), false);
   judge_power(findings, load);
   judge_temperature(findings, load);
 }

@@ -41,6 +41,20 @@ std::string DeviceRecord::why_unread(std::string_view group) const {
   return after.empty() ? "not in this trace" : "not reported by this GPU or its driver";
 }
 
+bool is_temperature(double celsius) {
+  constexpr double hottest = 150;  // what circuits of processors are switched off below
+  return celsius > 0 && celsius < hottest;
+}
+
+Telemetry believable(Telemetry t) {
+  constexpr double most_mhz = 50'000, most_w = 20'000;
+  if (!(t.sm_clock_mhz > 0 && t.sm_clock_mhz < most_mhz)) t.sm_clock_mhz = not_measured;
+  if (!(t.memory_clock_mhz > 0 && t.memory_clock_mhz < most_mhz)) t.memory_clock_mhz = not_measured;
+  if (!(t.power_w > 0 && t.power_w < most_w)) t.power_w = not_measured;
+  if (!is_temperature(t.temperature_c)) t.temperature_c = not_measured;
+  return t;
+}
+
 namespace {
 
 // Of a continued trace the facts of its last run, which come last.
@@ -59,6 +73,23 @@ void add_facts(DeviceRecord& record, const Provenance& provenance) {
       if (known == record.after.end()) record.after.emplace_back(key, value);
       else known->second = value;
     }
+  }
+}
+
+// A run that was killed has no counters at its end, and slices of a soak have those of their ends.
+void add_counters_of_slices(DeviceRecord& record) {
+  static constexpr std::pair<const char*, double SoakSample::*> counters[] = {
+      {"ecc_corrected_volatile", &SoakSample::ecc_corrected},
+      {"ecc_uncorrected_volatile", &SoakSample::ecc_uncorrected},
+      {"pcie_replays", &SoakSample::pcie_replays},
+      {"xids", &SoakSample::xids}};
+  for (const auto& [name, counter] : counters) {
+    double most = not_measured;
+    for (const SoakSeries* series : record.soaks)
+      for (const SoakSample& sample : series->samples) most = std::fmax(most, sample.*counter);
+    if (!std::isfinite(most) || most <= number_fact(record.after, name)) continue;
+    std::erase_if(record.after, [&](const auto& fact) { return fact.first == name; });
+    record.after.emplace_back(name, static_cast<std::int64_t>(most));
   }
 }
 
@@ -103,6 +134,7 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
   for (const auto& series : trace.of<Pieces>()) record_of(device_of(series.question), series).pieces.push_back(&series);
   for (const auto& series : trace.of<Energies>())
     record_of(device_of(series.question), series).energies.push_back(&series);
+  std::ranges::for_each(all, add_counters_of_slices);
   // A GPU that others copy to, or that takes part in what several do, has counters as well.
   for_each_kind([&]<class K>() {
     for (const auto& series : trace.of<K>())

@@ -70,6 +70,11 @@ struct DeviceRecord {
   }
 };
 
+// What was read and cannot be is not known: clocks and powers of 0, or of a device that there is not, and temperatures
+// that no device works at. Some drivers answer so where they cannot read.
+Telemetry believable(Telemetry);
+bool is_temperature(double celsius);
+
 // Every device that has series, and every one that a series names and that the trace describes; a host last.
 std::vector<DeviceRecord> records_of(const Trace&);
 

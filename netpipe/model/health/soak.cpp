@@ -3,7 +3,9 @@
 #include "netpipe/model/health/soak.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
 #include "netpipe/model/health/findings.hpp"
 #include "npgpu/soak_figures.hpp"
@@ -34,28 +36,105 @@ HealthFinding finding_of(const SoakDevice& device, std::string metric, Health he
 
 std::string unit_of(const SoakFigure& f) { return counts_operations(f.part) ? "FLOP/s" : "B/s"; }
 
-// "from 612.3 TFLOP/s to 498.1 TFLOP/s"
+bool is_of_host(SoakLoad part) { return part == SoakLoad::h2d || part == SoakLoad::d2h; }
+
+// Slices of a load with a reason that takes clocks away, other than the power cap, and those without.
+struct Held {
+  std::vector<double> rates{}, others{};
+  std::uint64_t reasons = 0;
+
+  explicit Held(const SoakFigure& f) {
+    for (const SoakSample& s : f.samples) {
+      const double rate = rate_of(s);
+      if (!std::isfinite(rate)) continue;
+      const std::uint64_t why = s.throttle_reasons & slowing_reasons & ~power_cap;
+      reasons |= why;
+      (why ? rates : others).push_back(rate);
+    }
+  }
+  // What the rates of the held slices are of the others'; NaN where there are none.
+  Estimate share() const {
+    std::array<std::vector<double>, 2> logs;
+    for (const bool held : {false, true})
+      for (const double rate : held ? rates : others) logs[held].push_back(std::log(rate));
+    const MedianDifference by = median_difference(logs[0], logs[1]);
+    return {std::exp(by.value), std::exp(by.low), std::exp(by.high), "1", "held slices over the others"};
+  }
+};
+
+// Slices one after the other that are all below what the others of the load show: a fall that neither third shows. How
+// many a load has in a row by chance is not known of copies from and to the host.
+struct Dip {
+  double lowest = 0, others = 0;  // rates: the highest of these slices, and the others' median
+  double at_s = not_measured;
+  bool at_power_cap = false;
+};
+constexpr std::size_t slices_of_dip = 3, least_others = 6;
+
+std::optional<Dip> dip_of(const SoakFigure& f) {
+  std::vector<const SoakSample*> slices;
+  for (const SoakSample& s : f.samples)
+    if (std::isfinite(rate_of(s))) slices.push_back(&s);
+  std::optional<Dip> deepest;
+  if (is_of_host(f.part)) return deepest;
+  for (std::size_t i = 0; i + slices_of_dip <= slices.size() && slices.size() >= slices_of_dip + least_others; ++i) {
+    double highest = 0;
+    std::vector<double> others;
+    for (std::size_t j = 0; j < slices.size(); ++j)
+      if (j >= i && j < i + slices_of_dip) highest = std::max(highest, rate_of(*slices[j]));
+      else others.push_back(rate_of(*slices[j]));
+    const double usual = median(others);
+    // Where a load scatters, some slices in a row are low by chance.
+    std::ranges::nth_element(others, others.begin() + static_cast<std::ptrdiff_t>(others.size() / 4));
+    if (highest < least_share * others[others.size() / 4] &&
+        (!deepest || highest / usual < deepest->lowest / deepest->others))
+      deepest = Dip{highest, usual, slices[i]->elapsed_s, (slices[i]->throttle_reasons & power_cap) != 0};
+  }
+  return deepest;
+}
+
+const char* without_reason(bool at_power_cap) {
+  return at_power_cap ? ": held at its power cap, and nothing else is read" : ", and the device gives no reason";
+}
+
 HealthFinding of_course(const SoakDevice& device, const SoakFigure& f) {
   const Estimate ratio{1 + f.change.value, 1 + f.change.low, 1 + f.change.high, "1", f.change.method};
-  const std::string course =
-      fmt::format("{} from {} to {} ({:+.1f} %)", f.name(), figure_text(f.begin.value, unit_of(f)),
-                  figure_text(f.end.value, unit_of(f)), 100 * f.change.value);
+  const auto text_of = [&](double from, double to) {
+    return fmt::format("{} from {} to {} ({:+.1f} %)", f.name(), figure_text(from, unit_of(f)),
+                       figure_text(to, unit_of(f)), 100 * (to / from - 1));
+  };
+  const std::string course = text_of(f.begin.value, f.end.value);
   HealthFinding finding = finding_of(device, fmt::format("soak_{}_course", name(f.part)), Health::pass, course);
   finding.of_case = title(f.question);
-  finding.value = ratio.value;
-  finding.low = ratio.low;
-  finding.high = ratio.high;
-  finding.limit = least_share;
-  finding.basis = fmt::format("the last third of the soak at {:g} of the first or more", least_share);
-  if (rule(ratio, Allowed::at_least, least_share) != Ruling::slow) return finding;
-  const std::uint64_t reasons = reasons_from(device, f.last_third_s) & ~power_cap;
-  finding.health = reasons ? Health::fail : Health::warn;
-  finding.text = "fell while it ran: " + course;
-  if (reasons) finding.text += ": " + throttle_text(reasons);
-  else
-    finding.text += reasons_from(device, f.last_third_s) & power_cap
-                        ? ": held at its power cap, and nothing else is read"
-                        : ", and the device gives no reason";
+  const auto set_share = [&](const Estimate& share, std::string basis) {
+    finding.value = share.value;
+    finding.low = share.low;
+    finding.high = share.high;
+    finding.limit = least_share;
+    finding.basis = std::move(basis);
+  };
+  set_share(ratio, fmt::format("the last third of the soak at {:g} of the first or more", least_share));
+  const Held held(f);
+  const std::uint64_t reasons = reasons_from(device, f.last_third_s);
+  const bool has_fallen = rule(ratio, Allowed::at_least, least_share) == Ruling::slow;
+  if (has_fallen && (reasons & ~power_cap)) {
+    finding.health = Health::fail;
+    finding.text = "fell while it ran: " + course + ": " + throttle_text(reasons & ~power_cap);
+  } else if (const Estimate share = held.share(); rule(share, Allowed::at_least, least_share) == Ruling::slow) {
+    finding.health = Health::fail;
+    finding.text = fmt::format("fell in {} of {} slices: {}: {}", held.rates.size(), f.rates.size(),
+                               text_of(median(held.others), median(held.rates)), throttle_text(held.reasons));
+    set_share(share, fmt::format("slices with such a reason at {:g} of those without or more", least_share));
+  } else if (has_fallen) {
+    finding.health = Health::warn;
+    finding.text = "fell while it ran: " + course + without_reason(reasons != 0);
+  } else if (const auto dip = dip_of(f)) {
+    finding.health = Health::warn;
+    finding.text = fmt::format("lower for {} slices or more from {} on: {}{}", slices_of_dip, soak_time_text(dip->at_s),
+                               text_of(dip->others, dip->lowest), without_reason(dip->at_power_cap));
+    set_share({dip->lowest / dip->others, not_measured, not_measured, "1", ""},
+              fmt::format("any {} slices in a row at {:g} of the others or more", slices_of_dip, least_share));
+  }
   return finding;
 }
 
@@ -124,17 +203,31 @@ void compare_rates(const Group& group, const std::vector<const SoakFigure*>& fig
   }
 }
 
+// Two slices or more in each third: of fewer no interval is known.
+bool has_course(const SoakFigure* f) { return f->rates.size() >= 6; }
+
+// Why it is not known whether this load's rate fell while clocks were taken away; empty if it is known, or none were.
+std::string why_unknown(const SoakFigure& f) {
+  const Held held(f);
+  if (held.rates.empty() || is_of_host(f.part)) return {};
+  if (held.others.empty()) return "it was so from the begin to the end";
+  const bool is_lower = held.share().value < least_share || 1 + f.change.value < least_share;
+  return is_lower ? fmt::format("{} scatters", f.name()) : "";
+}
+
 // A device may say that it is too hot, and be as fast as before.
-void spare_held_rates(Findings& findings) {
+void spare_held_rates(Findings& findings, const std::vector<const SoakFigure*>& loads) {
   constexpr std::string_view course = "_course";
-  bool is_any = false;
-  for (const HealthFinding& one : findings.all) {
-    if (!one.metric.ends_with(course)) continue;
-    if (one.health != Health::pass) return;
-    is_any = true;
-  }
+  for (const HealthFinding& one : findings.all)
+    if (one.metric.ends_with(course) && one.health != Health::pass) return;
   const auto throttle = std::ranges::find(findings.all, "throttle", &HealthFinding::metric);
-  if (!is_any || throttle == findings.all.end() || throttle->health != Health::fail) return;
+  if (loads.empty() || throttle == findings.all.end() || throttle->health != Health::fail) return;
+  for (const SoakFigure* f : loads)
+    if (const std::string why = why_unknown(*f); !why.empty()) {
+      throttle->health = Health::undecided;
+      throttle->text += "; whether rates fell cannot be known: " + why;
+      return;
+    }
   throttle->health = Health::warn;
   throttle->text += "; no rate fell";
 }
@@ -146,19 +239,25 @@ std::string throttled_since_text(const std::vector<SoakDevice>& soaked, const st
   for (const SoakDevice& one : soaked)
     if (one.id == device)
       for (const SoakDevice::Throttle& throttle : one.throttles)
-        text += fmt::format("{}{} after {}", text.empty() ? "" : ", ", throttle_text(throttle.reason),
-                            soak_time_text(throttle.at_s));
+        // Two reasons have the same words; the first that was read is the earlier one.
+        if (const std::string reason = throttle_text(throttle.reason);
+            text.find(reason + " after") == std::string::npos)
+          text += fmt::format("{}{} after {}", text.empty() ? "" : ", ", reason, soak_time_text(throttle.at_s));
   return text;
 }
 
 void judge_soak(Findings& findings, const std::vector<SoakDevice>& soaked) {
   for (const SoakDevice& device : soaked) {
     if (device.id != findings.of.id) continue;
+    std::vector<const SoakFigure*> loads;
     for (const SoakFigure& f : device.loads)
       if (!f.is_together() && std::isfinite(f.change.value) && f.part != SoakLoad::test_write &&
-          f.part != SoakLoad::test_read)
-        findings.all.push_back(of_course(device, f));
-    spare_held_rates(findings);
+          f.part != SoakLoad::test_read) {
+        if (has_course(&f)) findings.all.push_back(of_course(device, f));
+        loads.push_back(&f);
+      }
+    if (std::ranges::any_of(loads, has_course)) spare_held_rates(findings, loads);
+    else if (!loads.empty()) findings.skip("soak_course", "whether rates fell: too few slices of each load to say it");
     for (const SoakFigure& f : device.loads) {
       if (f.part != SoakLoad::test_read) continue;
       std::string text =
@@ -182,7 +281,7 @@ std::vector<HealthFinding> soak_neighbours(const std::vector<SoakDevice>& soaked
   std::map<std::string, Group> by_model;
   std::map<std::tuple<std::string, SoakLoad>, std::pair<Group, std::vector<const SoakFigure*>>> by_load;
   for (const SoakDevice& device : soaked) {
-    if (std::isfinite(device.temperature_c)) {
+    if (is_temperature(device.temperature_c)) {
       by_model[device.name].devices.push_back(&device);
       by_model[device.name].values.push_back(device.temperature_c);
     }

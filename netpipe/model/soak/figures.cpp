@@ -5,13 +5,15 @@
 #include <map>
 
 #include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/model/judge.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 
 double rate_of(const SoakSample& s) {
-  return s.busy_us > 0 && s.done > 0 ? s.done / from_microseconds(s.busy_us).count() : not_measured;
+  const double rate = s.busy_us > 0 ? s.done / from_microseconds(s.busy_us).count() : not_measured;
+  return model::is_figure(rate) ? rate : not_measured;
 }
 
 namespace {
@@ -21,8 +23,12 @@ bool is_slice(const SoakSample& s) { return s.pattern == MemoryPattern::none; }
 SoakResult result_of_slice(const SoakSeries& series, const SoakPoint& point) {
   SoakResult r = model::result_of(point);
   r.trials = trials_of(series, point);
-  model::set_times(
-      r, values_of(series, point, [](const SoakSample& s) { return is_slice(s) ? s.busy_us : not_measured; }), series);
+  model::set_times(r,
+                   values_of(series, point,
+                             [](const SoakSample& s) {
+                               return is_slice(s) && std::isfinite(rate_of(s)) ? s.busy_us : not_measured;
+                             }),
+                   series);
   r.unsteady = false;  // a slice is one value
   for (const Visit<Soaks>* visit : point.counted())
     if (const auto samples = samples_of(series, *visit); !samples.empty()) r.rate.value = rate_of(samples.front());

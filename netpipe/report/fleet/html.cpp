@@ -212,7 +212,7 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
   Document doc;
   doc.add(Document::Head{"Fleet: " + verdict_text(fleet), traces_text(fleet)});
   doc.add(Document::Heading{"Verdict", "verdict"});
-  const Health health = is_bad ? Health::fail : fleet.splits() ? Health::undecided : Health::pass;
+  const Health health = is_bad ? Health::fail : fleet.splits() || fleet.in_doubt() ? Health::undecided : Health::pass;
   doc.add(Document::Verdict{verdict_text(fleet), health});
   if (const std::string exclude = exclude_text(fleet); !exclude.empty()) {
     doc.add(Document::Paragraph{"For Slurm:"});
@@ -229,7 +229,7 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
   if (!files.items.empty()) unreadable.add(std::move(files));
   doc.part({"What could not be read", "unreadable"}, unreadable);
   doc.add(
-      Document::Foot{"Written by npgpu from traces. Scatter: 1.4826 times the median absolute deviation of the "
+      Document::Foot{"Written by npgpu from traces. Scatter: of the median absolute deviation of the "
                      "logarithms, from GPU to GPU."});
   out << to_html(doc);
 }

@@ -82,6 +82,7 @@ Json group_json(const FleetGroup& group) {
                  entry("before", drift.before), entry("now", drift.now), entry("change", drift.change),
                  entry("tolerance", drift.tolerance)});
   });
+  one["slow_alone"] = group.slow_alone;
   one["splits"] = array_of(group.splits, [](const FleetSplit& split) {
     return Json({entry("what", split.what), entry("at", split.at), entry("unit", split.unit),
                  entry("faster", split.faster), entry("fast", split.fast), entry("slower", split.slower),

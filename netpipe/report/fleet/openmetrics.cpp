@@ -65,7 +65,7 @@ void fleet_openmetrics(std::ostream& out, const Fleet& fleet) {
     for (const FleetHost& host : group.hosts)
       out << fmt::format("npgpu_fleet_slow_host{{host=\"{}\",{}}} 1\n", label(host.host), of_group(group));
   of_items(out, fleet, "npgpu_fleet_median", "Median of a key figure over a group's GPUs.", &FleetItem::median);
-  of_items(out, fleet, "npgpu_fleet_scatter", "Scatter of its logarithm from GPU to GPU: 1.4826 times the MAD.",
+  of_items(out, fleet, "npgpu_fleet_scatter", "Scatter of its logarithm from GPU to GPU, of the MAD.",
            &FleetItem::sigma);
   out << "# EOF\n";
 }

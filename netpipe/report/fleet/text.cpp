@@ -111,7 +111,7 @@ void fleet_text(std::ostream& out, const Fleet& fleet, bool all, const TextStyle
   for (const FleetGroup& group : fleet.groups) write_group(doc, group, all);
   doc.gap();
   const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() ||
-                      fleet.has_slower_group() || fleet.splits();
+                      fleet.has_slower_group() || fleet.splits() || fleet.in_doubt();
   doc.add(Document::Marked{verdict_text(fleet), is_bad ? Document::Tone::alarm : Document::Tone::bold});
   const std::string exclude = exclude_text(fleet);  // one line, to be copied
   if (!exclude.empty()) doc.add(Document::Lines{exclude + '\n'});

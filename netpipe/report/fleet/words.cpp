@@ -83,6 +83,8 @@ std::string verdict_text(const Fleet& fleet) {
     text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
   if (const std::size_t splits = fleet.splits())
     text += fmt::format("; undecided: {} of two sorts of GPUs", counted(splits, "figure"));
+  if (const std::size_t slow = fleet.in_doubt())
+    text += fmt::format("; undecided: {} like the others and slow by their own limits", counted(slow, "GPU"));
   if (drifts) text += fmt::format("; {} slower than in the reference", counted(drifts, "median"));
   return text;
 }
