@@ -225,7 +225,7 @@ bool is_shown_whole(const Trace& trace, const Overview& all) {
     if constexpr (!is_studied<K>)
       for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
   });
-  if (points <= few) return node_matrix(trace).matrices.empty();
+  if (points <= few && node_matrix(trace).matrices.empty()) return true;
   return points <= many && glance_of(all).empty();
 }
 

@@ -363,6 +363,9 @@ with folder() as where:
     run("report", os.path.join(SOURCE, "data", "traces", "h100x2_collectives.h5"), "--html", together)
     check("GPU by GPU" not in open(together, encoding="utf-8").read(), "no table of GPUs without a figure")
 
+    told = run("report", os.path.join(SOURCE, "data", "traces", "h100x2_collectives.h5")).out
+    check(told.lstrip().startswith("collectives of 2 GPUs") and "operation all-to-all" in told, "a report of collectives is their tables")
+
     # What a trace is about stands on its page and in its Markdown, before how the GPUs' clocks went and every check.
     for name, wanted in MAIN_RESULTS.items():
         trace, about = os.path.join(SOURCE, "data", "traces", name), os.path.join(where, "about.html")
