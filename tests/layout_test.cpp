@@ -75,6 +75,16 @@ TEST_CASE("a column that is not there takes no room, and its cells are passed ov
   CHECK(table.left_out().empty());
 }
 
+TEST_CASE("marks that no row has take no column, in no form") {
+  Table table({left("name"), right("rate"), left("")});
+  table.row({"a", "-", ""});
+  CHECK(table.lines(80) == std::vector<std::string>{"  name  rate\n", "  a        -\n"});
+  CHECK(table.markdown().starts_with("| name | rate |\n| --- | ---: |\n"));
+  CHECK(table.html("").find("marks") == std::string::npos);
+  table.row({"b", "1", "*"});
+  CHECK(table.html("").find("marks") != std::string::npos);
+}
+
 TEST_CASE("a table whose columns must all stay has its longest texts cut, and says so") {
   Table table({left("title"), right("rate")});
   table.row({"a title that is far too long", "1.5"});

@@ -94,7 +94,7 @@ TEST_CASE("sets that could hang a device, and places that an operation has not, 
   CHECK_FALSE(probe.refuses({read, shape}));
   shape.bytes = 2 * GiB;
   CHECK(probe.refuses({read, shape}) ==
-        "2 GiB of memory whose pages move: at most 1 GiB, as more than a device has free can hang it");
+        "2 GiB of memory that moves page by page: at most 1 GiB, as more than a device has free can hang it");
   shape.bytes = 2 * MiB;
   shape.pages = Pages::untouched;
   CHECK(probe.refuses({read, shape}) == "pages untouched: read of managed memory takes device, host, in-place, copied");

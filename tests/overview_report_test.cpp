@@ -53,10 +53,12 @@ template <class Write> std::string written(Write write) {
   return out.str();
 }
 std::string screen(const Trace& trace, int width = 100, bool color = false) {
-  return written([&](auto& out) { report_overview(out, overview_of(trace), {.color = color, .width = width}); });
+  return written([&](auto& out) {
+    report_overview(out, TraceResults(trace), overview_of(trace), {.color = color, .width = width});
+  });
 }
 std::string markdown(const Trace& trace) {
-  return written([&](auto& out) { report_markdown(out, overview_of(trace)); });
+  return written([&](auto& out) { report_markdown(out, TraceResults(trace), overview_of(trace)); });
 }
 std::string page(const Trace& trace) {
   return written([&](auto& out) { report_html(out, TraceResults(trace), overview_of(trace)); });
@@ -142,7 +144,7 @@ TEST_CASE("no line is wider than the terminal; what is dropped for that is named
       CAPTURE(line);
       CHECK(display_width(line) <= static_cast<std::size_t>(width));
     }
-    CHECK(has(out, "left out at") == (width < 120));
+    CHECK(has(out, "left out at") == (width < 80));
   }
   CHECK_FALSE(has(screen(trace), "\x1b"));
   CHECK(has(screen(trace, 100, true), "\x1b[1m"));
@@ -180,7 +182,9 @@ HealthFinding finding(const std::string& device, const std::string& metric, Heal
 }
 
 TEST_CASE("health: a cause that stands behind several findings is said once, and what passes is folded") {
-  Overview all = overview_of(made());
+  const Trace trace = made();
+  const TraceResults results(trace);
+  Overview all = overview_of(trace);
   all.health = {finding("cuda:0", "pcie_link", Health::fail, "PCIe Gen4 x16 while copying", "link"),
                 finding("cuda:0", "h2d_rate", Health::fail, "H2D 28 GB/s", "link"),
                 finding("host", "neighbours", Health::warn, "others were there", "neighbour"),
@@ -189,7 +193,7 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
                 finding("cuda:0", "xid", Health::skip, "Xid errors: no permission"),
                 finding("cuda:0", "sms", Health::pass, "132 of 132 ran")};
   const auto told = [&](int width = 120) {
-    return written([&](auto& out) { report_overview(out, all, {.color = false, .width = width}); });
+    return written([&](auto& out) { report_overview(out, results, all, {.color = false, .width = width}); });
   };
   std::string out = told();
   CAPTURE(out);
@@ -202,7 +206,7 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
             "          why     the neighbour (evidence of neighbours); mend it\n"
             "         SKIP     not in this trace: ECC errors, NVLink; no permission: Xid errors\n"));
   CHECK_FALSE(has(out, "132 of 132 ran"));
-  const std::string html = written([&](auto& o) { report_html(o, TraceResults(made()), all); });
+  const std::string html = written([&](auto& o) { report_html(o, results, all); });
   CHECK(has(html,
             "<span>cuda:0: PCIe Gen4 x16 while copying</span></p><p><strong>FAIL</strong><span>cuda:0: H2D 28 GB/s"
             "</span></p><ul><li>the link; seen: evidence of pcie_link; to do: mend it</li></ul></li>"));
@@ -217,19 +221,21 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
 }
 
 TEST_CASE("health of several GPUs: what all of them share is said once, the rest with its GPU") {
-  Overview all = overview_of(made(3));
+  const Trace trace = made(3);
+  const TraceResults results(trace);
+  Overview all = overview_of(trace);
   all.health.clear();
   for (const char* device : {"cuda:0", "cuda:1", "cuda:2"})
     all.health.push_back(finding(device, "sms", Health::pass, "132 of 132 ran"));
   all.health.push_back(finding("cuda:1", "h2d_rate", Health::fail, "H2D 28 GB/s", "link"));
-  const std::string out = written([&](auto& o) { report_overview(o, all, {.color = false, .width = 120}); });
+  const std::string out = written([&](auto& o) { report_overview(o, results, all, {.color = false, .width = 120}); });
   CAPTURE(out);
   CHECK(has(out, "FAIL     cuda:1: H2D 28 GB/s\n"));
   CHECK(has(line_with(out, "  cuda:1  "), "1 FAIL"));
   CHECK(has(line_with(out, "  cuda:2  "), "PASS"));
-  CHECK(has(written([&](auto& o) { report_markdown(o, all); }), "132 of 132 ran (all 3)"));
+  CHECK(has(written([&](auto& o) { report_markdown(o, results, all); }), "132 of 132 ran (all 3)"));
   std::erase_if(all.health, [](const HealthFinding& f) { return f.health == Health::fail; });
-  CHECK(has(written([&](auto& o) { report_markdown(o, all); }), "132 of 132 ran (all 3)"));
+  CHECK(has(written([&](auto& o) { report_markdown(o, results, all); }), "132 of 132 ran (all 3)"));
 }
 
 TEST_CASE("an unfinished run, wrong results and a series that stopped are alarms") {

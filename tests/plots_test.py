@@ -233,6 +233,10 @@ def a_matrix(where, made):
     check(len(peers) == len(named) > 100, f"each pair of GPUs has a name of its own: {len(named)} of {len(peers)}")
     titles = {matrix.title({"unit": "us", "pattern": pattern}) for pattern in ("chase", "atomic", "flag")}
     check(len(titles) == 3 and all("(ns)" in t for t in titles), f"latencies have titles of their own: {titles}")
+    picture = matrix.draw(path)
+    panels = [ax for ax in picture.axes if ax.get_visible()]
+    check(picture._suptitle.get_ha() == "left" and all(ax.get_title(loc="left") and not ax.get_title() for ax in panels),
+          "matrix: titles stand at the left, as in all figures")
     drawn = script("matrix", path, "-o", png)
     check(drawn.returncode == 0 and not drawn.stderr, f"matrix: {drawn.stderr}")
     if drawn.returncode == 0:

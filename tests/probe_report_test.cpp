@@ -218,7 +218,7 @@ TEST_CASE("tables of probes and parameters keep to the width of the terminal") {
     std::ostringstream out;
     const TextStyle style{.color = false, .width = width};
     report_text(out, TraceResults(trace), style);
-    report_overview(out, overview_of(trace), style);
+    report_overview(out, TraceResults(trace), overview_of(trace), style);
     parameters_text(out, {made_parameters()}, Detail::full, style);
     std::istringstream lines(out.str());
     for (std::string line; std::getline(lines, line);) {

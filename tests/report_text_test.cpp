@@ -39,7 +39,7 @@ std::string text(const Trace& trace, const TextStyle& style = wide()) {
 
 std::string overview(const Trace& trace, const TextStyle& style = wide()) {
   std::ostringstream out;
-  report_overview(out, overview_of(trace), style);
+  report_overview(out, TraceResults(trace), overview_of(trace), style);
   return out.str();
 }
 

@@ -2,9 +2,11 @@
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
-//   npgpu::report_overview(std::cout, npgpu::overview_of(trace), {.width = 80});  // one screen
+//   const npgpu::TraceResults results(trace);
+//   const npgpu::Overview all = npgpu::overview_of(trace);
+//   npgpu::report_overview(std::cout, results, all, {.width = 80});  // one screen
 //   std::ofstream page("node.html");
-//   npgpu::report_html(page, npgpu::TraceResults(trace), npgpu::overview_of(trace));
+//   npgpu::report_html(page, results, all);
 #pragma once
 
 #include <ostream>
@@ -62,12 +64,14 @@ void report_text(std::ostream&, const TraceResults&, const TextStyle&);
 void report_json(std::ostream&, const TraceResults&);
 // One screen: the verdict, the figures that stand for a device, and how far they can be trusted. As tables for GitHub;
 // as a page that needs nothing but a browser.
-void report_overview(std::ostream&, const Overview&, const TextStyle&);
+void report_overview(std::ostream&, const TraceResults&, const Overview&, const TextStyle&);
 // The same in at most 30 lines for one GPU: a figure a question, with its interval and the limit that it is judged by.
 // False, and nothing is written, where the trace has none of these figures.
 bool report_glance(std::ostream&, const Overview&, const TextStyle&);
+// Whether all series are what a report shows where nothing is asked for: they are few, and no figure stands for them.
+bool is_shown_whole(const Trace&, const Overview&);
 void report_overview_json(std::ostream&, const Overview&);
-void report_markdown(std::ostream&, const Overview&, std::size_t series_in_trace = 0);
+void report_markdown(std::ostream&, const TraceResults&, const Overview&, std::size_t series_in_trace = 0);
 void report_html(std::ostream&, const TraceResults&, const Overview&, std::span<const AmongOthers> among = {});
 void among_text(std::ostream&, std::span<const AmongOthers>, const TextStyle&);
 

@@ -58,7 +58,7 @@ void overview(std::ostream& out) {
       {me + " characterize", "measure this machine: a trace and a summary"},
       {me + " check", "is each GPU healthy, and if not, why"},
       {me + " report TRACE", "the summary again; --all for every size, --html FILE for a page"}};
-  for (const auto& [line, what] : first) out << fmt::format("  {:<24}  {}\n", line, what);
+  for (const auto& [line, what] : first) out << fmt::format("  {:<{}}  {}\n", line, first.back().first.size(), what);
   out << "\nCommands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
   out << fmt::format(

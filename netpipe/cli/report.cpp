@@ -70,7 +70,7 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   }
   const bool overview = options.on("overview"), json = options.on("json"), markdown = options.on("markdown");
   if (markdown) {
-    report_markdown(std::cout, overview_of(trace), style.series_in_trace);
+    report_markdown(std::cout, TraceResults(trace), overview_of(trace), style.series_in_trace);
     return matrix_markdown(std::cout, node_matrix(trace));
   }
   if (json)
@@ -78,7 +78,7 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   if (!among.empty()) return among_text(std::cout, among, style);
   if (overview) {
     const Overview all = overview_of(trace);
-    report_overview(std::cout, all, style);
+    report_overview(std::cout, TraceResults(trace), all, style);
     print_rest_of_overview(trace, all, options.place("TRACE"), style);
   } else if (options.on("all") || options.has("case") || options.on("every-size")) {
     print_series(trace, options.place("TRACE"), !options.has("case"), style);
@@ -119,17 +119,10 @@ int run_report(const Options& options) {
 }  // namespace
 
 void print_report(const Trace& trace, const std::string& path) {
-  constexpr std::size_t few = 24, many = 300;  // points
   const TextStyle style = terminal_style();
-  std::size_t points = 0;
-  for_each_kind([&]<class K>() {
-    for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
-  });
-  if (points > few || !node_matrix(trace).matrices.empty()) {
-    const Overview all = overview_of(trace);
-    const bool at_a_glance = report_glance(std::cout, all, style);
-    if (!at_a_glance && points > many) report_overview(std::cout, all, style);
-    if (at_a_glance || points > many) return print_rest_of_overview(trace, all, path, style);
+  if (const Overview all = overview_of(trace); !is_shown_whole(trace, all)) {
+    if (!report_glance(std::cout, all, style)) report_overview(std::cout, TraceResults(trace), all, style);
+    return print_rest_of_overview(trace, all, path, style);
   }
   if (trace.of<Collectives>().empty()) return print_series(trace, path, true, style);
   // The copies that limits are from are in --all.
@@ -146,7 +139,9 @@ Command report() {
       "share of what the device could do and the limit that check applies. --overview says more on one page; "
       "--all has every series as a table, and which number of streams is best for the partition method; --markdown is "
       "the overview for an issue or a wiki, and --html a page with "
-      "curves to send. A trace of few points is shown whole. Of a merged file it lists the runs; FILE:N is run "
+      "curves to send. Both begin with what a trace is about: collectives, a soak, energy, copies of pieces, the "
+      "partition "
+      "method. A trace of few points is shown whole. Of a merged file it lists the runs; FILE:N is run "
       "N. Needs no device.",
       {"TRACE"},
       {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",

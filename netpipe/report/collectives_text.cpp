@@ -5,12 +5,11 @@
 #include <array>
 #include <cmath>
 
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/collective_figures.hpp"
 
 namespace npgpu {
-
-namespace {
 
 std::string operation_text(const CollectiveCase& c) {
   std::string text = fmt::format("{}, {}", name(c.operation), name(c.type));
@@ -25,6 +24,8 @@ std::string operation_text(const CollectiveCase& c) {
   return text;
 }
 
+namespace {
+
 // The GPU whose operations take longer than others' by its own events.
 std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string>& gpus) {
   constexpr double apart = 1.05;
@@ -38,12 +39,6 @@ std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string
   const auto longest = std::ranges::max_element(r.lanes_us, {}, [](double us) { return us > 0 ? us : 0; });
   const auto lane = static_cast<std::size_t>(longest - r.lanes_us.begin());
   return *longest > apart * usual && lane < gpus.size() ? gpus[lane] : "-";
-}
-
-std::string about_bytes(double bytes) {
-  for (const auto& [unit, name] : {std::pair{double(GiB), "GiB"}, {double(MiB), "MiB"}, {double(KiB), "KiB"}})
-    if (bytes >= unit) return fmt::format("{} {}", digits_text(bytes / unit, 3), name);
-  return fmt::format("{:.0f} B", bytes);
 }
 
 std::string percent_of_limit_text(double share) { return share > 0 ? fmt::format("{:.1f}", 100 * share) : "-"; }
@@ -122,7 +117,50 @@ std::string hosts_text(const std::string& hosts) {
 
 bool is_chosen(const CollectiveResult& r) { return choice_text(r) != "-"; }
 
+bool is_bad(CheckVerdict verdict) { return verdict != CheckVerdict::ok && verdict != CheckVerdict::not_judged; }
+
+// The limit is what these links carry, also the slow one.
+std::string verdict_text(const CollectiveStudy& study, const CollectiveFigure& f) {
+  const bool as_links_allow = f.verdict == CheckVerdict::ok && !study.slow_links.empty();
+  return as_links_allow ? "as fast as the links, of which one is slow" : std::string(name(f.verdict));
+}
+
+// A row for each operation: its smallest size, and the size of the largest bus bandwidth.
+Table summary_table(const CollectiveStudy& study, const std::string& header) {
+  Table table({left(header), right("smallest", 2), decimal("time us"), right("± 95 %"), decimal("algorithm GB/s", 3),
+               decimal("bus GB/s"), right("± 95 %"), right("at", 1), right("% of limit"), right("half from", 4),
+               left("verdict")});
+  for (const CollectiveFigure& f : study.figures) {
+    const auto best =
+        std::ranges::find(f.points, f.best.value, [](const CollectiveResult& r) { return r.bus_rate.value; });
+    std::vector<std::string> cells{"  " + operation_text(f.question)};
+    if (best == f.points.end()) cells.insert(cells.end(), 9, "-");
+    else
+      cells.insert(cells.end(), {size_text(f.points.front().axes.bytes), digits_text(f.smallest_us.value, 3),
+                                 plus_minus_text(plus_minus(f.smallest_us)), gb_s(best->rate.value), gb_s(f.best.value),
+                                 plus_minus_text(plus_minus(f.best)), size_text(best->axes.bytes),
+                                 percent_of_limit_text(f.best.value / f.limit), about_size_text(f.half_bytes)});
+    cells.push_back(verdict_text(study, f));
+    table.row(std::move(cells), is_bad(f.verdict) ? std::optional(Health::fail) : std::nullopt);
+  }
+  return table;
+}
+
+std::string title_of(const CollectiveStudy& study) {
+  return fmt::format("collectives of {} GPUs, {} to {} ({})", study.gpus.size(), study.gpus.front(), study.gpus.back(),
+                     study.device_name);
+}
+
 }  // namespace
+
+Section collectives_section(const CollectiveStudy& study) {
+  Section section{"COLLECTIVES", summary_table(study, "COLLECTIVES")};
+  for (const SlowLink& link : study.slow_links) section.entries.push_back({"slow link", {link.text}, true});
+  for (const CollectiveFigure& f : study.figures)
+    if (is_bad(f.verdict) && !f.why.empty())
+      section.entries.push_back({std::string(name(f.verdict)), {operation_text(f.question) + ": " + f.why}, true});
+  return section;
+}
 
 Table collective_table(const CollectiveFigure& f, const std::vector<std::string>& gpus) {
   const bool stands_out =
@@ -151,12 +189,14 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
 void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::vector<CollectiveStudy>& studies) {
   for (const CollectiveStudy& study : studies) {
     doc.gap();
-    doc.title(fmt::format("collectives of {} GPUs, {} to {} ({})", study.gpus.size(), study.gpus.front(),
-                          study.gpus.back(), study.device_name),
-              study.simulated);
+    doc.title(title_of(study), study.simulated);
     if (!study.hosts.empty()) doc.labelled("hosts", hosts_text(study.hosts));
     if (!study.library.empty()) doc.labelled("library", study.library);
     if (!study.links_judged_by.empty()) doc.labelled("links", study.links_judged_by);
+    doc.gap();
+    doc.add(Document::Rows{summary_table(study, "operation"), {}, "every operation"});
+    doc.left_out();
+    doc.draw(html::collective_chart(study, fmt::format("collectives{}", &study - studies.data())));
     bool is_any_chosen = false, is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
     for (const CollectiveFigure& f : study.figures) {
       doc.gap();
@@ -166,23 +206,15 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
       doc.labelled("limit", limit);
       if (!f.error.empty()) doc.labelled("error", f.error, true);
       if (f.points.empty()) continue;
-      doc.table(collective_table(f, study.gpus));
+      doc.add(Document::Rows{collective_table(f, study.gpus), {}, operation_text(f.question)});
       for (const CollectiveResult& r : f.points) {
         is_any_chosen |= is_chosen(r);
         is_any_unusable |= !r.usable();
         is_any_unsteady |= r.unsteady;
         is_any_disturbed |= r.causes != 0;
       }
-      std::string line = fmt::format("{} us at {}, {} GB/s of bus bandwidth at best", digits_text(f.smallest_us.value),
-                                     size_text(f.points.front().axes.bytes), gb_s(f.best.value));
-      if (f.half_bytes > 0) line += fmt::format(", half of it from {} on", about_bytes(f.half_bytes));
-      if (f.best.value > 0) doc.note(line);
-      // The limit is what these links carry, also the slow one.
-      const bool as_links_allow = f.verdict == CheckVerdict::ok && !study.slow_links.empty();
-      doc.note(
-          fmt::format("verdict: {}{}", as_links_allow ? "as fast as the links, of which one is slow" : name(f.verdict),
-                      f.why.empty() ? "" : ": " + f.why),
-          f.verdict != CheckVerdict::ok && f.verdict != CheckVerdict::not_judged);
+      if (f.verdict != CheckVerdict::ok)
+        doc.note(fmt::format("verdict: {}{}", name(f.verdict), f.why.empty() ? "" : ": " + f.why), is_bad(f.verdict));
     }
     doc.gap();
     if (std::ranges::any_of(study.figures,
@@ -193,8 +225,10 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
     }
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
     doc.note(
-        "algorithm GB/s: the size over the time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
-        "limit: of the bus bandwidth, measured by copies of kernels at once");
+        "first table: the time of the smallest size, and the largest bus bandwidth; algorithm GB/s: the size over the "
+        "time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
+        "limit: of the bus bandwidth, measured by copies of kernels at once; half from: the size from which on half of "
+        "the largest bus bandwidth is reached");
     if (is_any_chosen) doc.note("chosen by the library: algorithm, protocol, channels and path between the GPUs");
     if (is_any_unusable) doc.note("! no usable trial: the results were wrong or not timed", true);
     if (is_any_unsteady) doc.note(fmt::format("* unsteady: an interval wider than +-{:.0f} %", 100 * least_unsteady));

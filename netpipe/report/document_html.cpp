@@ -49,6 +49,7 @@ class HtmlWriter {
     foot_ += "</footer>\n";
   }
   void operator()(const Document::Title& title) {
+    title_ = title.text;
     put(element("h3", (title.simulated ? "SIMULATED " : "") + title.text, title.simulated ? "alarm" : ""));
   }
   void operator()(const Document::Heading& heading) {
@@ -70,7 +71,7 @@ class HtmlWriter {
     body_ += fmt::format("<dt>{}</dt><dd{}>{}</dd>\n", html_text(entry.label), entry.alarm ? " class=\"alarm\"" : "",
                          html_text(fmt::format("{}", fmt::join(entry.items, ", "))));
   }
-  void operator()(const Note& note) { put(element("p", note.text, "soft")); }
+  void operator()(const Note& note) { put(element("p", note.text, note.alarm ? "fail" : "soft")); }
   void operator()(const Document::Paragraph& paragraph) {
     if (paragraph.link.empty()) return put(element("p", paragraph.text));
     put(fmt::format("<p><a href=\"#{}\">{}</a></p>\n", paragraph.link, html_text(paragraph.text)));
@@ -80,7 +81,8 @@ class HtmlWriter {
   }
   void operator()(const Document::Lines& lines) { put(element("pre", lines.text)); }
   void operator()(const Document::Rows& rows) {
-    put(scrolling(rows.table.html(rows.caption), rows.label.empty() ? rows.caption : rows.label));
+    const std::string& caption = rows.caption.empty() ? title_ : rows.caption;
+    put(scrolling(rows.table.html(caption), rows.label.empty() ? caption : rows.label));
     for (const std::vector<Note>& notes : rows.below)
       for (const Note& note : notes) (*this)(note);
   }
@@ -132,7 +134,7 @@ class HtmlWriter {
     if (std::exchange(in_part_, false)) body_ += "</section>\n";
   }
 
-  std::string head_, contents_, body_, foot_;
+  std::string head_, contents_, body_, foot_, title_;
   bool in_list_ = false, in_part_ = false;
 };
 

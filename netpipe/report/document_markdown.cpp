@@ -65,6 +65,7 @@ class MarkdownWriter {
     for (const std::string& note : section.notes)
       its += (its.ends_with("\n\n") ? "" : "\n") + markdown_text(note) + '\n';
     text += its;
+    in_list_ = !text.ends_with("\n\n");
   }
 
  private:
@@ -74,7 +75,7 @@ class MarkdownWriter {
     in_list_ = false;
   }
 
-  bool in_list_ = false;
+  bool in_list_ = false;  // or behind a line that an empty one has to follow
 };
 
 }  // namespace

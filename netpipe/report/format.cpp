@@ -96,6 +96,15 @@ std::string interval_text(const Estimate& e) {
   return fmt::format("{:+.1f} {:+.1f} %", 100 * (e.low / e.value - 1), 100 * (e.high / e.value - 1));
 }
 
+double plus_minus(const Estimate& e) { return std::fmax(e.high / e.value - 1, 1 - e.low / e.value); }
+
+std::string plus_minus_text(double share) {
+  constexpr double little = 0.001, beyond = 9.99;
+  if (!std::isfinite(share)) return "-";
+  if (share > beyond) return "> 999 %";
+  return share < little ? "0.1 %" : fmt::format("{} %", digits_text(100 * share, 2, 1));
+}
+
 std::string range_text(const Estimate& e, double factor) {
   if (!std::isfinite(e.low) || !std::isfinite(e.high)) return "-";
   return digits_text(e.low * factor) + " .. " + digits_text(e.high * factor);

@@ -25,6 +25,9 @@ std::string typed_size_text(std::uint64_t bytes);
 std::string percent_text(double percent);
 // "-0.2 +1.3 %": the interval relative to the value.
 std::string interval_text(const Estimate&);
+// The wider side of the interval, as a share of the value; NaN where there is none. As text: "1.2 %".
+double plus_minus(const Estimate&);
+std::string plus_minus_text(double share);
 // "5.200 .. 5.420", both times `factor`.
 std::string range_text(const Estimate&, double factor = 1);
 // "3 points", "1 point".

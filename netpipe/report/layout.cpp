@@ -55,6 +55,12 @@ std::string shortened(const std::string& text, std::size_t room) {
   return text.substr(0, end) + std::string(dots, '.');
 }
 
+// Marks without a header take no room where no row has one.
+bool is_shown(const Column& column) {
+  const auto is_empty = [](const std::string& cell) { return cell.empty(); };
+  return column.there && !(column.header.empty() && std::ranges::all_of(column.cells, is_empty));
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -125,7 +131,7 @@ void Table::row(std::vector<std::string> cells, std::optional<Health> judged) {
 
 std::vector<std::string> Table::lines(std::size_t width) {
   std::vector<Column> shown = columns_;
-  std::erase_if(shown, [](const Column& c) { return !c.there; });
+  std::erase_if(shown, [](const Column& c) { return !is_shown(c); });
   left_out_.clear();
   cut_ = false;
   for (Column& c : shown) {
@@ -176,7 +182,7 @@ std::string Table::markdown() const {
   std::string head = "|", line = "|";
   std::size_t rows = 0;
   for (const Column& c : columns_) {
-    if (!c.there) continue;
+    if (!is_shown(c)) continue;
     head += ' ' + markdown_text(c.header) + " |";
     line += c.align == Align::left ? " --- |" : " ---: |";
     rows = c.cells.size();
@@ -185,7 +191,7 @@ std::string Table::markdown() const {
   for (std::size_t i = 0; i < rows; ++i) {
     out += '|';
     for (const Column& c : columns_)
-      if (c.there) out += ' ' + markdown_text(c.cells[i]) + " |";
+      if (is_shown(c)) out += ' ' + markdown_text(c.cells[i]) + " |";
     out += '\n';
   }
   return out;
@@ -199,7 +205,7 @@ std::string Table::html(std::string_view caption) const {
   };
   const auto class_of = [](const Column& c) { return c.is_prose ? "wrap" : c.align == Align::left ? "" : "n"; };
   for (const Column& c : columns_) {
-    if (!c.there) continue;
+    if (!is_shown(c)) continue;
     out += open("th", " scope=\"col\"", c.is_prose ? "" : class_of(c)) +
            (c.header.empty() ? "marks" : html_text(c.header)) + "</th>";
     rows = c.cells.size();
@@ -208,7 +214,7 @@ std::string Table::html(std::string_view caption) const {
     body += "<tr>";
     bool first = true;
     for (const Column& c : columns_) {
-      if (!c.there) continue;
+      if (!is_shown(c)) continue;
       const char* const element = first ? "th" : "td";
       body += open(element, first ? " scope=\"row\"" : "",
                    first && judged_[i] ? html::class_of(*judged_[i]) : class_of(c)) +

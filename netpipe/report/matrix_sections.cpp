@@ -80,8 +80,9 @@ bool fits_width(Table& table, std::size_t width) {
 
 std::string title_of(const RateMatrix& matrix) {
   switch (matrix.pattern) {
-    case Pattern::chase: return "latency of a load, ns: rows load, columns are whose memory it is";
-    case Pattern::atomic: return "latency of an atomic addition, ns: rows add, columns are whose memory it is";
+    case Pattern::chase: return "latency of a load, ns: by the device of the row, from the memory of the column";
+    case Pattern::atomic:
+      return "latency of an atomic addition, ns: by the device of the row, to the memory of the column";
     case Pattern::flag: return "time until a flag is seen, ns: half of there and back, rows begin, columns answer";
     default: break;
   }

@@ -57,22 +57,24 @@ std::string ranges_text(const std::vector<const PieceRow*>& rows) {
   return text;
 }
 
-void fastest_by_number(Document& doc, const PieceTable& table) {
-  doc.note("fastest by number of pieces, and by the size of a piece:");
-  for (std::size_t i = 0; i < table.rows.size();) {
-    const std::uint32_t pieces = table.rows[i].pieces;
-    std::vector<const PieceRow*> rows;
-    for (; i < table.rows.size() && table.rows[i].pieces == pieces; ++i)
-      if (!table.rows[i].ways.empty()) rows.push_back(&table.rows[i]);
-    if (!rows.empty()) doc.labelled(std::to_string(pieces), ranges_text(rows));
-  }
-}
-
 std::string layouts_text(const PieceCase& c) {
   const std::string device(name(c.layout)), other(name(c.other_layout));
   if (c.direction == Direction::h2d) return other + " on the host to " + device + " on the device";
   if (c.direction == Direction::d2h) return device + " on the device to " + other + " on the host";
   return device + " to " + other + (c.target.empty() ? " within the device" : " on " + c.target);
+}
+
+// "64: kernel to 64 KiB; batch/kernel at 256 KiB": an entry for each number of pieces.
+std::vector<Entry> fastest_by_number(const PieceTable& table) {
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < table.rows.size();) {
+    const std::uint32_t pieces = table.rows[i].pieces;
+    std::vector<const PieceRow*> rows;
+    for (; i < table.rows.size() && table.rows[i].pieces == pieces; ++i)
+      if (!table.rows[i].ways.empty()) rows.push_back(&table.rows[i]);
+    if (!rows.empty()) entries.push_back({std::to_string(pieces), {ranges_text(rows)}});
+  }
+  return entries;
 }
 
 std::string unusable_text(const PieceRow& row) {
@@ -82,6 +84,14 @@ std::string unusable_text(const PieceRow& row) {
 }
 
 }  // namespace
+
+Section pieces_section(const PieceTable& table) {
+  Section section{"PIECES"};
+  section.entries = fastest_by_number(table);
+  if (!section.entries.empty())
+    section.entries.insert(section.entries.begin(), {"", {"fastest way: " + layouts_text(table.question)}});
+  return section;
+}
 
 Table piece_table(const PieceTable& table) {
   std::vector<Column> columns{right("pieces"), right("of")};
@@ -131,7 +141,8 @@ void table_text(Document& doc, const PieceTable& table) {
     if (!row.unusable.empty()) doc.note("! " + unusable_text(row), true);
   doc.left_out();
   doc.gap();
-  fastest_by_number(doc, table);
+  doc.note("fastest by number of pieces, and by the size of a piece:");
+  for (Entry& entry : fastest_by_number(table)) doc.add(std::move(entry));
 }
 
 Json way_json(const WayTime& way) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "netpipe/report/overview/sections.hpp"
 #include "npgpu/probe_description.hpp"
 
 namespace npgpu {
@@ -151,39 +152,93 @@ template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>
 
 }  // namespace
 
+namespace {
+
+// What all series of a kind came to stands for them.
+template <class K>
+constexpr bool is_studied = std::is_same_v<K, Energies> || std::is_same_v<K, Soaks> || std::is_same_v<K, Pieces> ||
+                            std::is_same_v<K, Collectives>;
+
+template <class K> void study_text(Document& doc, const TraceResults& of) {
+  const auto& all = of.trace.of<K>();
+  if constexpr (std::is_same_v<K, Energies>) all_text(doc, all, of.energies);
+  if constexpr (std::is_same_v<K, Soaks>) all_text(doc, all, of.soaks);
+  if constexpr (std::is_same_v<K, Pieces>) all_text(doc, all, of.pieces);
+  if constexpr (std::is_same_v<K, Collectives>) all_text(doc, all, of.collectives);
+}
+
+template <class K> void kind_text(Document& doc, const TraceResults& of, bool every_size) {
+  const auto& all = of.trace.of<K>();
+  if constexpr (is_studied<K>) {
+    study_text<K>(doc, of);
+  } else if constexpr (requires { all_text(doc, all); }) {
+    all_text(doc, all);
+  } else {
+    for (const Series<K>& series : all) {
+      doc.gap();
+      series_text(doc, series, every_size);
+    }
+  }
+}
+
+void add_part(Document& doc, const Document& part) {
+  if (part.blocks.empty()) return;
+  doc.gap();
+  doc.add(part);
+}
+
+}  // namespace
+
+Document studies_document(const TraceResults& of) {
+  Document doc;
+  for_each_kind([&]<class K>() { study_text<K>(doc, of); });
+  add_part(doc, partition_document(of.partitions));
+  return doc;
+}
+
+Document lone_series_document(const TraceResults& of, const Overview& all) {
+  Document doc;
+  const auto has_sections = [](const DeviceOverview& device) { return !sections_of(device, Extent::page).empty(); };
+  // The copies that limits of collectives are from are in the table of copies at once.
+  if (!of.collectives.empty() || !is_shown_whole(of.trace, all) || std::ranges::any_of(all.gpus, has_sections) ||
+      (all.host && has_sections(*all.host)))
+    return doc;
+  for_each_kind([&]<class K>() {
+    if constexpr (!is_studied<K>) kind_text<K>(doc, of, false);
+  });
+  add_part(doc, messages_document(of.messages));
+  return doc;
+}
+
+std::vector<Section> study_sections(const TraceResults& of) {
+  std::vector<Section> all;
+  for (const CollectiveStudy& study : of.collectives) all.push_back(collectives_section(study));
+  if (!of.soaks.empty()) all.push_back({"SOAK", soak_table(of.soaks.front())});
+  for (const PieceTable& table : of.pieces) all.push_back(pieces_section(table));
+  return all;
+}
+
+bool is_shown_whole(const Trace& trace, const Overview& all) {
+  constexpr std::size_t few = 24, many = 300;  // points
+  std::size_t points = 0;
+  for_each_kind([&]<class K>() {
+    if constexpr (!is_studied<K>)
+      for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
+  });
+  if (points <= few && node_matrix(trace).matrices.empty()) return true;
+  return points <= many && glance_of(all).empty();
+}
+
 void report_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
   Document doc;
   facts_text(doc, of, style.series_in_trace);
-  for_each_kind([&]<class K>() {
-    const auto& all = of.trace.of<K>();
-    if constexpr (requires { all_text(doc, all); }) {
-      all_text(doc, all);
-    } else if constexpr (std::is_same_v<K, Energies>) {
-      all_text(doc, all, of.energies);
-    } else if constexpr (std::is_same_v<K, Soaks>) {
-      all_text(doc, all, of.soaks);
-    } else if constexpr (std::is_same_v<K, Pieces>) {
-      all_text(doc, all, of.pieces);
-    } else if constexpr (std::is_same_v<K, Collectives>) {
-      all_text(doc, all, of.collectives);
-    } else {
-      for (const Series<K>& series : all) {
-        doc.gap();
-        series_text(doc, series, style.every_size);
-      }
-    }
-  });
-  const auto add = [&](const Document& part) {
-    if (part.blocks.empty()) return;
-    doc.gap();
-    doc.add(part);
-  };
+  for_each_kind([&]<class K>() { kind_text<K>(doc, of, style.every_size); });
   for (const Roofline& device : of.rooflines)
-    if (!device.points.empty() && !device.roofs.empty()) add(roofline_document({device}));
-  add(messages_document(of.messages));
-  add(partition_document(of.partitions));
-  add(parameters_document(of.derived, Detail::brief));
-  add(matrix_document(of.matrix, text_width(style)));
+    if (!device.points.empty() && !device.roofs.empty()) add_part(doc, roofline_document({device}));
+  add_part(doc, messages_document(of.messages));
+  add_part(doc, partition_document(of.partitions));
+  add_part(doc, parameters_document(of.derived, Detail::brief));
+  add_part(doc, matrix_document(of.matrix, text_width(style)));
   if (!of.matrix.devices.empty()) doc.add(matrix_findings_document(of.verdict));
   out << to_text(doc, style);
 }

@@ -69,6 +69,18 @@ Table soak_table(const SoakDevice&);
 // A row for each kind of work of one device.
 Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 
+// What a trace is about where it is not about one device's figures: collectives, energies, soaks, copies of pieces, the
+// partition method.
+Document studies_document(const TraceResults&);
+// A table for each series of the other kinds, where they are few points and the overview has no figure of them: products
+// of matrices, managed memory, flags.
+Document lone_series_document(const TraceResults&, const Overview&);
+// What a screen has of studies.
+std::vector<Section> study_sections(const TraceResults&);
+Section collectives_section(const CollectiveStudy&);
+std::string operation_text(const CollectiveCase&);  // "all-reduce, fp32, in CUDA graphs"
+Section pieces_section(const PieceTable&);
+
 // Where the trace was taken, and what the plan left out.
 void facts_text(Document&, const TraceResults&, std::size_t series_in_trace);
 // A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its

@@ -151,7 +151,7 @@ class HostBandwidthProbe final : public ProbeOf<HostProbe, HostBandwidthRunner> 
   std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.space != Space::host) return "the host has one space for data, which is called host";
     if (question.type != DataType::fp64)
-      return "the host's bandwidth is asked for with fp64, whose elements have 8 bytes";
+      return "the host's bandwidth is measured with elements of 8 bytes: choose --type fp64";
     if (!loops::arrays(question.operation)) return "bandwidth is asked for with rmw, read, write, copy or triad";
     if (isas_here().empty()) return why_no_isa();
     if (question.form == Form::dependent && question.operation != Operation::rmw)

@@ -4,7 +4,7 @@ namespace npgpu {
 
 const Joined<ProbeDescription> migration_description(
     {.name = "migration",
-     .summary = "managed memory, whose pages move between host and GPU, and memory of the host that a GPU reads",
+     .summary = "managed memory that moves page by page between host and GPU, and memory of the host that a GPU reads",
      .question = ProbeQuestion::migration,
      .axes = {.stride = true, .pages = true},
      .is_usual = false});

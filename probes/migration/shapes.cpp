@@ -69,7 +69,7 @@ std::optional<std::string> refuses(const ProbeCase& c, const Shape& s) {
                        fmt::join(words, ", "));
   }
   if (s.bytes > most_bytes)
-    return fmt::format("{} of memory whose pages move: at most {}, as more than a device has free can hang it",
+    return fmt::format("{} of memory that moves page by page: at most {}, as more than a device has free can hang it",
                        size_text(s.bytes), size_text(most_bytes));
   if (s.one_block_per_sm) return "probe migration has no shape with one block per SM";
   if (c.operation == Operation::chase) {

@@ -48,7 +48,7 @@ Repeat migration_repeat(const ProbeCase& c, const Shape& s, const Multiprocessor
 }
 
 const Simulated migration_probe({{.name = "migration",
-                                  .summary = "memory whose pages move on simulated devices; no measurement",
+                                  .summary = "memory that moves page by page on simulated devices; no measurement",
                                   .need = Need::migration,
                                   .repeat = migration_repeat,
                                   .cases =

@@ -165,6 +165,20 @@ def check_agreement(trace, what, page):
     return screen, overview
 
 
+# Of traces of each kind what a reader of it looks for.
+MAIN_RESULTS = {
+    "h100x2_collectives.h5": ("all-reduce, fp32", "bus GB/s", "324.9", "half from"),
+    "h100x2_soak.h5": ("883.2 TFLOP/s", "peer to cuda:1, together", "begin, end: medians"),
+    "h200_energy.h5": ("pJ each", "838.2 TFLOP/s", "d: disturbed: the device held its clocks back"),
+    "h200_pieces.h5": ("next takes times", "fastest by number of pieces", "134 (67.7..266)"),
+    "h200_partition.h5": ("unknowns", "tridiagonal partition method, fp32", "2.5e+07"),
+    "h200_gemm.h5": ("95 % interval", "gemm cuda:0"),
+    "h200_migration.h5": ("95 % interval", "migration cuda:0"),
+    "h200_words.h5": ("142.4", "flag async gated"),
+    "h100_frees.h5": ("pool-trim",),
+}
+
+
 def check_widths(trace, what, most_lines):
     of = {columns: run("report", trace, "--overview", env={"COLUMNS": str(columns)}).out for columns in (60, 80, 100, 120)}
     for columns, told in of.items():
@@ -368,6 +382,22 @@ with folder() as where:
     together = os.path.join(where, "together.html")
     run("report", os.path.join(SOURCE, "data", "traces", "h100x2_collectives.h5"), "--html", together)
     check("GPU by GPU" not in open(together, encoding="utf-8").read(), "no table of GPUs without a figure")
+
+    told = run("report", os.path.join(SOURCE, "data", "traces", "h100x2_collectives.h5")).out
+    check(told.lstrip().startswith("collectives of 2 GPUs") and "operation all-to-all" in told, "a report of collectives is their tables")
+
+    # What a trace is about stands on its page and in its Markdown, before how the GPUs' clocks went and every check.
+    for name, wanted in MAIN_RESULTS.items():
+        trace, about = os.path.join(SOURCE, "data", "traces", name), os.path.join(where, "about.html")
+        check(run("report", trace, "--html", about, "--force").code == 0, f"a page of {name}")
+        html = open(about, encoding="utf-8").read()
+        markdown, end = run("report", trace, "--markdown").out, html.index('id="checks-h"')
+        end = min(end, html.find('id="clocks-h"') if 'id="clocks-h"' in html else end)
+        for text in wanted:
+            check(text in html[:end], f"{name}: its page has {text}")
+            check(text in markdown.replace("\\", ""), f"{name}: its Markdown has {text}")
+        check("energy" not in name or "power not read" not in html, f"{name}: what its visits read of power is judged")
+        check(not re.search(r"<t[hd][^>]*>[^<]*more lane", html), f"{name}: what several copy at once is no copy of one")
 
     kept = os.path.join(where, "kept.html")
     open(kept, "w").write("mine")

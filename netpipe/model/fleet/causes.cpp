@@ -22,7 +22,7 @@ struct SettingWords {
 constexpr SettingWords setting_words[] = {
     {"power_limit_w", "power limit", " W", "nvidia-smi -pl sets it"},
     {"iommu_domain", "IOMMU domain", "", "iommu=pt on the kernel's command line, or off in the BIOS"},
-    {"acs_redirects", "bridges whose ACS redirects", "", "turn ACS off on them where no virtual machine needs it"},
+    {"acs_redirects", "bridges with ACS that redirects", "", "turn ACS off on them where no virtual machine needs it"},
     {"numa_node", "NUMA node", "", "look at the slot, and at NPS or SNC in the BIOS"},
     {"ecc", "ECC", "", "nvidia-smi -e sets it"},
     {"mig_mode", "MIG", "", "nvidia-smi -mig sets it"},

@@ -67,6 +67,10 @@ struct DeviceRecord {
     all(partitions, false);
     all(soaks, false);
     all(pieces, true);
+    // At rest a device lowers its clocks.
+    for (const EnergySeries* one : energies)
+      if (!is_idle(one->question.work))
+        for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info), false);
   }
 };
 

@@ -397,7 +397,7 @@ class MatrixJudge {
       NodeFinding& finding = add({});
       finding.metric = "peer_rate";
       finding.health = Health::skip;
-      finding.text = "rates between GPUs: not judged: there is no other pair, and no link whose rate is known";
+      finding.text = "rates between GPUs: not judged: there is no other pair, and the rate of no link is known";
     }
   }
   void pass(const char* metric, std::string text) {

@@ -84,11 +84,19 @@ std::string copy_name(const TransferCase& c) {
   if (c.executor == Executor::sm_kernel) parts.emplace_back("by a kernel");
   if (c.access == Access::staged)
     parts.push_back(c.chunk_bytes ? "staged by " + size_text(c.chunk_bytes) : std::string("staged"));
-  if (!c.more_lanes.empty()) parts.push_back(fmt::format("{} more lanes", c.more_lanes.size()));
+  if (!c.more_lanes.empty())
+    parts.push_back(fmt::format("{} more lane{}", c.more_lanes.size(), c.more_lanes.size() > 1 ? "s" : ""));
   return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
 }
 
 namespace {
+
+// Several devices copy at once.
+bool is_of_several(const TransferCase& c) {
+  const auto is_known = [&](const std::string& device) { return device == c.source || device == c.target; };
+  const auto is_other = [&](const Lane& lane) { return !is_known(lane.source) || !is_known(lane.target); };
+  return !c.more_lanes.empty() && (c.direction == Direction::peer || std::ranges::any_of(c.more_lanes, is_other));
+}
 
 CopyCurve copy_curve(const TransferSeries& series) {
   CopyCurve curve;
@@ -123,7 +131,9 @@ void make_unique(std::vector<CopyCurve>& curves) {
 std::vector<CopyCurve> copy_curves(const Trace& trace, const OfDevice& device) {
   std::vector<CopyCurve> curves;
   for (const TransferSeries& series : trace.of<Transfers>())
-    if (device.has(series)) curves.push_back(copy_curve(series));
+    // Loads, flags and what several devices copy at once are not a device's copies: the node's matrix has them.
+    if (device.has(series) && !is_of_words(series.question.pattern) && !is_of_several(series.question))
+      curves.push_back(copy_curve(series));
   // Of cases that differ in their clock alone, the device's own comes first: launches are not in its times.
   sort_stably(curves, {}, [](const CopyCurve& curve) {
     return std::pair(rank_of(curve.question), curve.question.async && curve.question.timing == Timing::host);

@@ -9,6 +9,7 @@
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/plot.hpp"
+#include "netpipe/report/series_text.hpp"
 #include "npgpu/probe_description.hpp"
 #include "npgpu/report.hpp"
 
@@ -151,6 +152,37 @@ std::string stream_chart(const DeviceOverview& device, const std::string& prefix
     plot.description += fmt::format(" {}: {} in one stream, {} in {}.", curve.name, short_time_text(a.one_us),
                                     short_time_text(a.best_us.value), a.best);
     plot.curves.push_back(std::move(curve));
+  }
+  return figure_of(plot);
+}
+
+std::string collective_chart(const CollectiveStudy& study, const std::string& id) {
+  Plot plot;
+  plot.id = id;
+  plot.title = "Bus bandwidth over size";
+  plot.description = "Bus bandwidth of each operation over its size, with intervals of 95 %. The largest ones:";
+  plot.x = {"size", Unit::bytes, true};
+  plot.y = {"GB/s", Unit::plain, false, true};
+  double low = not_measured, high = not_measured;
+  for (const CollectiveFigure& f : study.figures) {
+    if (f.points.empty()) continue;
+    Curve curve{operation_text(f.question), {}};
+    for (const CollectiveResult& r : f.points)
+      if (const Estimate& e = r.bus_rate; e.value > 0)
+        curve.points.push_back({static_cast<double>(r.axes.bytes), e.value * 1e-9, e.low * 1e-9, e.high * 1e-9,
+                                r.unsteady || r.causes != 0,
+                                fmt::format("{}, {} ({}), {}", size_text(r.axes.bytes), rate_text(e.value),
+                                            interval_text(e), time_text(r.time_us.value))});
+    plot.description += fmt::format(" {}: {}.", curve.name, rate_text(f.best.value));
+    plot.curves.push_back(std::move(curve));
+    low = std::fmin(low, f.limit);
+    high = std::fmax(high, f.limit);
+  }
+  // The limits of operations over the same links differ little: their names would cover each other.
+  if (high > 0) plot.limits.push_back({high * 1e-9, fmt::format("limit {}", rate_text(high))});
+  if (low < high) {
+    plot.limits.front().name = fmt::format("limits {} to {}", rate_text(low), rate_text(high));
+    plot.limits.push_back({low * 1e-9, ""});
   }
   return figure_of(plot);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "netpipe/report/document.hpp"
+#include "npgpu/collective_figures.hpp"
 #include "npgpu/matrix_verdict.hpp"
 #include "npgpu/roofline.hpp"
 #include "npgpu/shared.hpp"
@@ -19,6 +20,9 @@ std::string node_picture(const Overview&, const NodeMatrix&, const MatrixVerdict
 Document matrix_tables(const NodeMatrix&, const MatrixVerdict&);
 // A drawing and a table for each GPU, among those of its model that others shared.
 Document among_part(std::span<const AmongOthers>);
+
+// Bus bandwidth of each operation over its size, and the limits.
+std::string collective_chart(const CollectiveStudy&, const std::string& id);
 
 // Of one device. `prefix`: of ids, unique for each.
 std::string copy_charts(const DeviceOverview&, const std::string& prefix);

@@ -23,7 +23,8 @@ struct JudgedMatrix {
   const CellVerdict* of(const MatrixCell* cell) const { return verdict.of(number, cell, node); }
 };
 
-constexpr int shades = 6;  // as in style.cpp: q0 to q5
+constexpr const char* framed = " off";  // class of a cell
+constexpr int shades = 6;               // as in style.cpp: q0 to q5
 
 // Values of a table from 0 to its highest, without those within one GPU, which are ten times as high.
 double highest_shown(const RateMatrix& matrix) {
@@ -67,19 +68,19 @@ std::string cell_element(const JudgedMatrix& of, const MatrixCell* cell, double 
   std::string classes = "n";
   if (cell->source != cell->target && most > 0)
     classes += fmt::format(" q{}", shade_of(shown_value(of.matrix(), *cell), most));
-  if (*word_of(verdict.verdict)) classes += " off";
+  if (*word_of(verdict.verdict)) classes += framed;
   return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", classes,
                      html_text(words_of_cell(of.matrix(), *cell, verdict)),
                      html_text(cell_text(of.matrix(), cell, digits)));
 }
 
-std::string legend_of(const RateMatrix& matrix, double most) {
+std::string legend_of(const RateMatrix& matrix, double most, bool is_any_framed) {
   std::string out = "<ul class=\"legend heat\" aria-label=\"Colours\">";
   for (int shade = 0; shade < shades; ++shade)
     out += fmt::format("<li class=\"q{}\">{} to {}</li>", shade, digits_text(most * shade / shades, 3),
                        digits_text(most * (shade + 1) / shades, 3));
   return out + fmt::format("</ul><p class=\"soft\">{}{}</p>\n", matrix.is_latency() ? "ns" : "GB/s",
-                           matrix.is_latency() ? "" : "; a framed cell is slow or undecided");
+                           is_any_framed ? "; a framed cell is slow or undecided" : "");
 }
 
 std::string heat_table(const JudgedMatrix& of) {
@@ -101,7 +102,9 @@ std::string heat_table(const JudgedMatrix& of) {
     for (const std::string& target : ends) out += cell_element(of, matrix.find(source, target), most, digits);
     out += "</tr>\n";
   }
-  return scrolling(out + "</tbody>\n</table>\n", title_of(matrix)) + (most > 0 ? legend_of(matrix, most) : "");
+  const bool is_any_framed = out.find(framed) != std::string::npos;
+  return scrolling(out + "</tbody>\n</table>\n", title_of(matrix)) +
+         (most > 0 ? legend_of(matrix, most, is_any_framed) : "");
 }
 
 }  // namespace

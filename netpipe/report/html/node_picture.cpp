@@ -155,7 +155,7 @@ std::string shortened(const std::string& text, std::size_t most) {
 
 struct Row {
   std::string drawn, spoken;
-  bool has_peers = false;
+  bool has_rates = false, has_peers = false;  // with the host, with other GPUs
 };
 
 Row row_of(double y, const Overview& all, const DeviceOverview& gpu, const NodeMatrix& node,
@@ -180,6 +180,7 @@ Row row_of(double y, const Overview& all, const DeviceOverview& gpu, const NodeM
     row.drawn +=
         text_at(left + box_width / 2, first + 17 * static_cast<double>(i), lines[i], i == 0 ? "x strong" : "x");
   row.spoken = fmt::format(" {}: {} {}", gpu.id, down, up);
+  row.has_rates = !down.empty() || !up.empty();
   const Outward out = outward(gpu.id, node, verdict);
   row.has_peers = out.is_known() || !out.wrong.empty();
   if (!row.has_peers) return row;
@@ -193,16 +194,16 @@ Row row_of(double y, const Overview& all, const DeviceOverview& gpu, const NodeM
 std::string node_picture(const Overview& all, const NodeMatrix& node, const MatrixVerdict& verdict) {
   const std::size_t rows = std::min(all.gpus.size(), most_rows);
   std::string drawn, spoken;
-  bool has_peers = false, has_copies = false;
+  bool has_peers = false, has_rates = false;
   for (std::size_t i = 0; i < rows; ++i) {
     const DeviceOverview& gpu = all.gpus[i];
     const Row row = row_of(static_cast<double>(i) * row_height, all, gpu, node, verdict);
     has_peers |= row.has_peers;
-    has_copies |= std::ranges::any_of(gpu.copies, [](const CopyCurve& c) { return c.largest() != nullptr; });
+    has_rates |= row.has_rates;
     drawn += row.drawn;
     spoken += row.spoken;
   }
-  if (!has_copies && !has_peers) return {};
+  if (!has_rates && !has_peers) return {};
   const double height = static_cast<double>(rows) * row_height,
                width = bar_width + link_width + box_width + (has_peers ? link_width + bar_width : 4);
   drawn += bar_at(0, height, "host", link_text(all.gpus.front().facts));

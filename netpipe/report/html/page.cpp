@@ -84,10 +84,10 @@ Section captioned(Section section, std::string caption) {
   return section;
 }
 
-void add_device(Document& doc, const TraceResults& of, const DeviceOverview& device, std::size_t number) {
-  const std::string id = fmt::format("d{}", number), prefix = id + '-';
-  doc.add(
-      Document::Heading{(device.simulated ? "SIMULATED " : "") + device_text(device.id, device.name), id, device.id});
+std::string prefix_of(std::size_t number) { return fmt::format("d{}-", number); }
+
+Document device_part(const TraceResults& of, const DeviceOverview& device, const std::string& prefix) {
+  Document doc;
   const auto sections = sections_of(device, Extent::page);
   const auto part = [&](const char* name, const std::string& heading, const std::string& drawn,
                         const std::string& more = {}) {
@@ -109,23 +109,15 @@ void add_device(Document& doc, const TraceResults& of, const DeviceOverview& dev
     doc.add(Document::Rows{roof_table(one), {}, "Roofs of " + device.id});
     doc.add(Document::Rows{roofline_table(one), {}, "Points between the roofs of " + device.id});
   }
-  if (!device.energy.empty()) {
-    doc.heading("Energy");
-    doc.add(Document::Rows{energy_table(of.energies, device.id), {}, "Energy of " + device.id});
-  }
-  for (const SoakDevice& soaked : of.soaks)
-    if (soaked.id == device.id && soaked.uuid == device.uuid) {
-      doc.heading("Soak");
-      doc.add(Document::Rows{soak_table(soaked), {}, "Soak of " + device.id});
-    }
-  for (const PieceTable& copied : of.pieces)
-    if (copied.question.device == device.id && !copied.rows.empty()) {
-      doc.heading("Copies of many pieces");
-      doc.add(Document::Rows{piece_table(copied), {}, title(copied.question) + ": fastest, by 95 % intervals"});
-    }
   part("CALLS", "Calls of the runtime", "");
   part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));
-  part("", "Clock, power and temperature", html::strip_charts(device, prefix));
+  return doc;
+}
+
+Document clocks_part(const std::vector<const DeviceOverview*>& devices) {
+  Document doc;
+  for (std::size_t i = 0; i < devices.size(); ++i) doc.draw(html::strip_charts(*devices[i], prefix_of(i)));
+  return doc;
 }
 
 Document provenance_part(const Overview& all) {
@@ -172,6 +164,7 @@ Document page_of(const TraceResults& of, const Overview& all, std::span<const Am
   Document doc;
   doc.add(Document::Head{headline_of(all), run_text(all), who_of(all), is_simulated(all)});
   doc.part({"Verdict", "verdict", "Verdict"}, verdict_part(all));
+  doc.part({"Results", "results", "Results"}, studies_document(of));
   Document picture, gpus, quality, missing;
   picture.draw(html::node_picture(all, of.matrix, of.verdict), false);
   doc.part({"The node", "node", "The node"}, picture);
@@ -180,10 +173,17 @@ Document page_of(const TraceResults& of, const Overview& all, std::span<const Am
   doc.part({"GPU by GPU", "gpus", "GPU by GPU"}, gpus);
   doc.part({"Copies between GPUs and with the host", "matrix", "Between GPUs"},
            html::matrix_tables(of.matrix, of.verdict));
-  for (std::size_t i = 0; i < devices.size(); ++i) add_device(doc, of, *devices[i], i);
-  doc.part({"Beside GPUs of its model elsewhere", "among", "Among others"}, html::among_part(among));
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceOverview& device = *devices[i];
+    doc.part({(device.simulated ? "SIMULATED " : "") + device_text(device.id, device.name), fmt::format("d{}", i),
+              device.id},
+             device_part(of, device, prefix_of(i)));
+  }
+  doc.part({"Every series", "series", "Every series"}, lone_series_document(of, all));
+  doc.part({"Among GPUs of its model elsewhere", "among", "Among others"}, html::among_part(among));
   doc.part({"NUMA nodes of the host", "numa", "NUMA nodes"}, numa_part(of.matrix));
   doc.part({"What a second process costs", "processes", "A second process"}, processes_part(of.matrix));
+  doc.part({"Clock, power and temperature over the run", "clocks", "Clocks"}, clocks_part(devices));
   doc.part({"Every check", "checks", "Checks"}, checks_part(all));
   quality.add(quality_section(all, Extent::page, 0));
   doc.part({"How far these numbers can be trusted", "quality", "Quality"}, quality);

@@ -82,6 +82,7 @@ rect.gpu{fill:var(--paper);stroke:var(--soft)}
 .link.bad{stroke:var(--fail);stroke-width:3;stroke-dasharray:6 3}
 svg text.bad{fill:var(--fail);font-weight:700}
 svg text.strong{fill:var(--ink);font-weight:700}
+table.heat caption{white-space:nowrap;width:0}
 table.heat td,table.heat th{padding:.25rem .55rem}
 table.heat td{border:1px solid var(--paper)}
 .q0,.q1,.q2,.q3{color:var(--on-low)}.q4,.q5{color:var(--on-high)}

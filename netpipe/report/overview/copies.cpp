@@ -103,7 +103,7 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
   columns.insert(columns.end(),
                  {decimal(one_end ? size_text(*largest.begin()) : "largest"), right("at", 0, largest.size() > 1),
                   right("95 % interval", 6, wide), right("of peak", 0, any([](auto* c) { return c->limit.per_s > 0; })),
-                  right("N1/2", 5), right("points", 7, wide),
+                  right("N1/2", 5, any([](auto* c) { return std::isfinite(c->half_bytes); })), right("points", 7, wide),
                   left("doubtful", 4, any([](auto* c) { return !marks_of(c->counts).empty() || !c->error.empty(); }))});
   Table table(std::move(columns));
   for (const CopyCurve* curve : shown) {

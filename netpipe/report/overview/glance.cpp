@@ -16,19 +16,10 @@ namespace {
 
 constexpr double wide = 0.1;  // an interval that a reader should know of
 
-// The wider side of the interval, as a share of the value; NaN where there is none.
-double plus_minus(const Estimate& e) { return std::fmax(e.high / e.value - 1, 1 - e.low / e.value); }
-
 // As many digits as the interval leaves.
 std::string figure_text(double value, double error) {
   constexpr double half = 0.5;
   return digits_text(value, error >= half ? 1 : error >= wide ? 2 : screen_digits);
-}
-std::string plus_minus_text(double error) {
-  constexpr double little = 0.001, beyond = 9.99;
-  if (!std::isfinite(error)) return "-";
-  if (error > beyond) return "> 999 %";
-  return error < little ? "0.1 %" : fmt::format("{} %", digits_text(100 * error, 2, 1));
 }
 
 struct Scale {

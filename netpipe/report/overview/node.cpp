@@ -120,26 +120,31 @@ Section gpus_section(const Overview& all, std::size_t least) {
     const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
     return bus && !fact_text(*bus).empty();
   });
-  Table table({left("GPUS (GB/s)"), left("health"), left("PCI", 5, any_bus), decimal("H2D"), decimal("D2H"),
-               decimal("both ways", 3), decimal("D2D", 2), decimal("read", 1), decimal("fp32 TFLOP/s", 4),
-               decimal("memory ns", 6), decimal("launch us", 7), right("max W", 8), right("max C", 9),
-               left("", 0, is_simulated(all))});
+  std::vector<std::vector<std::string>> figures;  // of each GPU
+  for (const DeviceOverview& gpu : all.gpus)
+    figures.push_back(
+        {largest_rate(gpu, Pattern::stream, Direction::h2d), largest_rate(gpu, Pattern::stream, Direction::d2h),
+         largest_rate(gpu, Pattern::duplex, Direction::h2d), largest_rate(gpu, Pattern::stream, Direction::d2d),
+         figure_cell(gpu.bandwidth, "read", 1e-9), figure_cell(gpu.compute, "fp32", 1e-12), memory_latency(gpu),
+         figure_cell(gpu.calls, "launch", 1)});
+  const std::pair<const char*, int> headers[] = {{"H2D", 0},  {"D2H", 0},          {"both ways", 3}, {"D2D", 2},
+                                                 {"read", 1}, {"fp32 TFLOP/s", 4}, {"memory ns", 6}, {"launch us", 7}};
+  std::vector<Column> columns{left("GPUS (GB/s)"), left("health"), left("PCI", 5, any_bus)};
   bool any_figure = false;
-  for (const DeviceOverview& gpu : all.gpus) {
+  for (std::size_t i = 0; i < std::size(headers); ++i) {
+    const bool is_any = std::ranges::any_of(figures, [&](const auto& its) { return its[i] != "-"; });
+    columns.push_back(decimal(headers[i].first, headers[i].second, is_any));
+    any_figure = any_figure || is_any;
+  }
+  columns.insert(columns.end(), {right("max W", 8), right("max C", 9), left("", 0, is_simulated(all))});
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < all.gpus.size(); ++i) {
+    const DeviceOverview& gpu = all.gpus[i];
     const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
     const TelemetryRange range = range_of(gpu.telemetry);
-    const std::vector<std::string> figures{largest_rate(gpu, Pattern::stream, Direction::h2d),
-                                           largest_rate(gpu, Pattern::stream, Direction::d2h),
-                                           largest_rate(gpu, Pattern::duplex, Direction::h2d),
-                                           largest_rate(gpu, Pattern::stream, Direction::d2d),
-                                           figure_cell(gpu.bandwidth, "read", 1e-9),
-                                           figure_cell(gpu.compute, "fp32", 1e-12),
-                                           memory_latency(gpu),
-                                           figure_cell(gpu.calls, "launch", 1)};
-    any_figure = any_figure || std::ranges::any_of(figures, [](const std::string& figure) { return figure != "-"; });
     std::vector<std::string> cells{"  " + gpu.id + (all.gpus.front().name == gpu.name ? "" : " " + gpu.name),
                                    health_cell(all, gpu.id), bus ? fact_text(*bus) : "-"};
-    cells.insert(cells.end(), figures.begin(), figures.end());
+    cells.insert(cells.end(), figures[i].begin(), figures[i].end());
     cells.insert(cells.end(),
                  {most(range.max_power_w), most(range.max_temperature_c), gpu.simulated ? "SIMULATED" : ""});
     table.row(std::move(cells));
@@ -247,12 +252,13 @@ Section missing_section(const Overview& all) {
 }
 
 std::vector<Section> sections_of(const Overview& all, Extent extent, std::size_t series_in_trace) {
-  std::vector<Section> sections{health_section(all, extent), gpus_section(all)};
+  std::vector<Section> sections{gpus_section(all)};
   if (!all.gpus.empty()) {
     const DeviceOverview& first = all.gpus.front();
-    if (all.gpus.size() > 1)
+    std::vector<Section> its = sections_of(first, extent);
+    if (all.gpus.size() > 1 && !its.empty())
       sections.push_back({"DETAIL", {}, {{"", {"of " + first.id + "; the page (--html) has all GPUs"}}}, {}});
-    for (Section& section : sections_of(first, extent)) sections.push_back(std::move(section));
+    std::ranges::move(its, std::back_inserter(sections));
     if (all.host) sections.push_back(host_section(*all.host));
   } else if (all.host) {
     for (Section& section : sections_of(*all.host, extent)) sections.push_back(std::move(section));

@@ -27,7 +27,8 @@ std::string verdict_text(const std::vector<HealthFinding>&);
 // "cuda:0, 132 SMs, 139.8 GiB, ...": one entry for each GPU, or for the first of those that say the same.
 std::vector<Entry> who_of(const Overview&);
 
-// What the screen shows, in its order; without sections that are empty. `series_in_trace`: as in TextStyle.
+// What the screen shows, in its order; without sections that are empty, and behind the verdict. `series_in_trace`: as
+// in TextStyle.
 std::vector<Section> sections_of(const Overview&, Extent, std::size_t series_in_trace = 0);
 // The first screen: of each question one figure. Empty where the trace has none of them.
 std::vector<Section> glance_of(const Overview&, std::size_t series_in_trace = 0);

@@ -1,7 +1,7 @@
 """A node's matrix as heat maps: rates of copies between its GPUs and the host, and latencies of loads, atomics and flags.
 
-Rows are copied from, columns to; of a latency, rows load and columns are whose memory it is. The scale of a panel begins
-at 0, so that two colours are as far apart as their rates."""
+Rows are copied from, columns to; of a latency, the device of the row loads from the memory of the column. The scale of a
+panel begins at 0, so that two colours are as far apart as their rates."""
 import argparse
 
 import numpy as np
@@ -61,7 +61,7 @@ def draw_matrix(ax, matrix, devices):
     ax.set_xticks(ticks, [short(names[i]) for i in ticks])
     ax.set_yticks(ticks, [short(names[i]) for i in ticks])
     ax.grid(False)
-    ax.set_title(title(matrix))
+    ax.set_title(title(matrix), loc="left", fontweight="bold", fontsize="small")
 
 
 def read(path):
@@ -101,6 +101,5 @@ def draw(trace):
         ax.set_visible(False)
     simulated = all(d["simulated"] for d in node["devices"])
     names = list(dict.fromkeys(d["name"] for d in node["devices"]))
-    picture.suptitle(figure.CHOSEN.title or
-                     f"{'SIMULATED ' if simulated else ''}{len(devices)} x {', '.join(names)}: rows from, columns to")
+    figure.headline(picture, f"{'SIMULATED ' if simulated else ''}{len(devices)} x {', '.join(names)}: rows from, columns to", "")
     return picture

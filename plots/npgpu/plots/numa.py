@@ -43,7 +43,7 @@ def draw_way(ax, numa, direction, grid, top):
     ax.set_xticks(range(len(nodes)), [f"node {node}" for node in nodes])
     ax.set_yticks(range(len(gpus)), [short(gpu["id"]) for gpu in gpus])
     ax.grid(False)
-    ax.set_title(WAYS[direction])
+    ax.set_title(WAYS[direction], loc="left", fontweight="bold")
 
 
 def options():
@@ -74,5 +74,5 @@ def draw(trace):
     axes.flat[0].set_ylabel("GPU")
     any_other = any(gpu["fastest_node"] != gpu["system_node"] for gpu in numa["gpus"])
     frames = "black frame: nearest node, by the system" + ("\ndashed frame: the fastest, where it is another" if any_other else "")
-    picture.suptitle(figure.CHOSEN.title or f"{'SIMULATED ' if simulated else ''}NUMA nodes of the host\n{frames}", fontsize="medium")
+    figure.headline(picture, f"{'SIMULATED ' if simulated else ''}NUMA nodes of the host", frames)
     return picture

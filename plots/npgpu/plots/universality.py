@@ -75,5 +75,5 @@ def draw(trace):
     axes.legend([figure.plt.Rectangle((0, 0), 1, 1, color=FILL[v]) for v in FILL if v in found], [v for v in FILL if v in found],
                 loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=len(FILL))
     if figure.CHOSEN.title:
-        picture.suptitle(figure.CHOSEN.title)
+        figure.headline(picture, figure.CHOSEN.title, "")
     return picture
