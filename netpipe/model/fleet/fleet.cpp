@@ -288,9 +288,7 @@ std::size_t Fleet::splits() const {
   return count;
 }
 
-bool FleetGroup::is_in_doubt() const {
-  return slow_alone > 0 && 2 * slow_alone >= members.size();
-}
+bool FleetGroup::is_in_doubt() const { return slow_alone > 0 && 2 * slow_alone >= members.size(); }
 
 std::size_t Fleet::in_doubt() const {
   std::size_t count = 0;
