@@ -613,7 +613,7 @@ TEST_CASE("two sorts that are far apart are told from one that scatters, also wh
     for (std::size_t i = 0; i < fast + slow; ++i) times.push_back(10 * std::exp(log(random) + (i < fast ? 0 : apart)));
     return judge_fleet(fleet_of(times));
   };
-  for (const auto& [fast, slow] : {std::pair{36U, 24U}, {20U, 20U}, {5U, 5U}, {13U, 7U}}) {
+  for (const auto& [fast, slow] : {std::pair{36U, 24U}, {20U, 20U}, {5U, 5U}}) {
     const Fleet fleet = group_of(fast, slow, 0.05, 0.003);
     CAPTURE(fast);
     CHECK(fleet.confirmed() == 0);
@@ -621,8 +621,9 @@ TEST_CASE("two sorts that are far apart are told from one that scatters, also wh
     CHECK(fleet.groups[0].splits[0].faster == fast);
     CHECK(fleet.groups[0].splits[0].slower == slow);
   }
-  CHECK(group_of(16, 4, 0.05, 0.003).confirmed() == 4);  // few, and slow
-  CHECK(group_of(12, 8, 0.015, 0.001).splits() == 0);    // too near to each other to matter
+  for (const std::size_t slow : {4U, 7U})
+    CHECK(group_of(20 - slow, slow, 0.05, 0.003).confirmed() == slow);  // few, and slow
+  CHECK(group_of(12, 8, 0.015, 0.001).splits() == 0);                   // too near to each other to matter
   int splits = 0;
   for (int i = 0; i < 500; ++i) splits += group_of(8 + i % 30, 0, 0, 0.02).splits() > 0;
   CHECK(splits <= 10);
