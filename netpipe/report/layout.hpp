@@ -38,8 +38,8 @@ class Ink {
 
 enum class Align { left, right, point };  // point: decimal points below each other
 
-// Marks without a header are not shown where no row has one. Rank 0 always stays; of the others the highest rank is left
-// out first where the table is too wide. If it still is, the texts of its widest left-aligned columns are cut.
+// Marks without a header are not shown where no row has one. Rank 0 always stays; of the others the highest rank is
+// left out first where the table is too wide. If it still is, the texts of its widest left-aligned columns are cut.
 struct Column {
   std::string header;
   Align align;

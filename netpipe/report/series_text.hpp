@@ -72,8 +72,8 @@ Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 // What a trace is about where it is not about one device's figures: collectives, energies, soaks, copies of pieces, the
 // partition method.
 Document studies_document(const TraceResults&);
-// A table for each series of the other kinds, where they are few points and the overview has no figure of them: products
-// of matrices, managed memory, flags.
+// A table for each series of the other kinds, where they are few points and the overview has no figure of them:
+// products of matrices, managed memory, flags.
 Document lone_series_document(const TraceResults&, const Overview&);
 // What a screen has of studies.
 std::vector<Section> study_sections(const TraceResults&);

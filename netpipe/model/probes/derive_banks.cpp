@@ -57,7 +57,8 @@ void derive_banks(const ProbeSeries& series, DeviceParameters& into) {
     return;
   }
   if (free) add("bank latency", cycles_of(*free), "a load of a warp with each lane in a bank of its own");
-  if (random) add("bank latency, random words", cycles_of(*random), "a load of a warp with a random word for each lane");
+  if (random)
+    add("bank latency, random words", cycles_of(*random), "a load of a warp with a random word for each lane");
   if (!free || !all)
     return into.missing.push_back("bank conflict cycles: need rung 2, and rung 1 with stride 32, of probe banks");
   const Estimate without = cycles_of(*free), with = cycles_of(*all);
