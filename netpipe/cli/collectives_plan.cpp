@@ -67,7 +67,7 @@ Plan all_reduce_plan(const std::vector<DeviceInfo>& gpus) {
   small.timing = Timing::gated;
   constexpr std::uint64_t word = 8;
   auto steps = fitting_steps(small, {word});
-  std::ranges::move(fitting_steps(large, {least_judged_bytes}), std::back_inserter(steps));
+  std::ranges::move(fitting_steps(large, {least_judged_bytes(large.operation)}), std::back_inserter(steps));
   return collectives_plan(gpus, steps);
 }
 

@@ -50,6 +50,12 @@ with folder() as where:
               near(point["bus_bytes_per_s"]["value"], 2 * 63 / 64 * 64 * MIB / truth * 1e6), str(point))
         check(len(point["lanes_us"]) == 64, "a time for each GPU")
 
+    # What each GPU sends to one other has all channels of NCCL from larger sizes on.
+    for size, verdict in (("128MiB", "not judged"), ("256MiB", "ok")):
+        measured("sim:node64", at("send.h5"), "--sizes", size, "--collective", "send-receive,all-reduce", "--force")
+        of = {one["case"]["operation"]: one for one in study_of(at("send.h5"))["operations"]}
+        check(of["send-receive"]["verdict"] == verdict and of["all-reduce"]["verdict"] == "ok", f"{size}: {of}")
+
     # A link of half rate is named, and it is what the ring reaches.
     half = measured("sim:node8-half-nvlink", at("half.h5"), "--end", "512MiB", "--collective", "all-reduce,all-to-all")
     check(half.code == 3 and "slow: copies to and from sim:node8-half-nvlink:5 run at" in half.out, f"{half.code} {half.out[-600:]}")

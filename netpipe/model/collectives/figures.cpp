@@ -341,8 +341,8 @@ void judge_operation(CollectiveFigure& f) {
     f.why = f.limit_source;
     return;
   }
-  if (largest.axes.bytes < least_judged_bytes) {
-    f.why = fmt::format("its largest size is below {}", size_text(least_judged_bytes));
+  if (const std::uint64_t least = least_judged_bytes(f.question.operation); largest.axes.bytes < least) {
+    f.why = fmt::format("its largest size is below {}", size_text(least));
     return;
   }
   if (largest.causes) {

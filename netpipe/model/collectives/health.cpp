@@ -31,7 +31,7 @@ class CollectiveJudge {
         continue;
       }
       if (f.question.overlap != CollectiveOverlap::none) continue;  // limits are of operations that run alone
-      if (f.points.back().axes.bytes >= least_judged_bytes) rate(f);
+      if (f.points.back().axes.bytes >= least_judged_bytes(f.question.operation)) rate(f);
       const CollectiveResult& small = f.points.front();
       const bool is_on_device = !is_host_timed(f.question);
       if (f.question.operation == CollectiveOperation::all_reduce && is_on_device &&
