@@ -946,6 +946,16 @@ TEST_CASE("a GPU that others copy to is judged by its counters, and windows of e
   windows.samples.push_back({.intact = 0});
   energy.of<Energies>() = {windows};
   CHECK(verdict_of(health_of(energy)) == CheckVerdict::broken);
+
+  // Full load for seconds heats a GPU, and a window of energy is no measure of what that costs.
+  windows.samples[0].intact = 1;
+  windows.question.work = EnergyWork::fma;
+  visit.telemetry.throttle_reasons = 0x20;
+  visit.telemetry.sm_clock_mhz = 1600;
+  energy.of<Energies>() = {windows};
+  const HealthFinding hot = finding(energy, "throttle");
+  CHECK(hot.health == Health::warn);
+  CHECK(hot.text == "throttled in 1 of 1 visits: too hot; windows of energy are full load for seconds");
 }
 
 TEST_CASE("where the link could not be read, nobody says that it is trained as it should be") {

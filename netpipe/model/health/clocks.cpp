@@ -48,6 +48,7 @@ struct Load {
   double power_w = not_measured, temperature_c = not_measured;
   std::uint64_t reasons = 0;
   std::size_t visits = 0, slowed = 0;
+  std::size_t windows = 0, slowed_windows = 0;  // those of energy among them: full load for seconds
 };
 
 Load load_of(const DeviceRecord& of) {
@@ -67,6 +68,12 @@ Load load_of(const DeviceRecord& of) {
     if (!(t.temperature_c <= load.temperature_c) && std::isfinite(t.temperature_c))
       load.temperature_c = t.temperature_c;
   });
+  for (const EnergySeries* one : of.energies)
+    if (!is_idle(one->question.work))
+      for (const auto& visit : one->visits) {
+        ++load.windows;
+        load.slowed_windows += (visit.telemetry.throttle_reasons & slowing_reasons) != 0;
+      }
   return load;
 }
 
@@ -156,7 +163,10 @@ void judge_throttling(Findings& findings, const Load& load) {
   // A reason that was seen in so few visits that one of a hundred explains them does not say that the device is slow.
   // Of a soak it is known how long it lasted.
   constexpr double rare = 0.01;
-  const bool is_proven = !findings.throttled_since.empty() || load.slowed >= least_beyond_chance(load.visits, rare);
+  // Windows of energy heat a device as a soak does, and what that costs in rate is not judged.
+  const std::size_t visits = load.visits - load.windows, slowed = load.slowed - load.slowed_windows;
+  const bool is_proven =
+      !findings.throttled_since.empty() || (slowed > 0 && slowed >= least_beyond_chance(visits, rare));
   HealthFinding& finding = findings.add(
       "throttle",
       is_usual_limit             ? Health::pass
@@ -164,7 +174,9 @@ void judge_throttling(Findings& findings, const Load& load) {
                                  : Health::fail,
       fmt::format("throttled in {} of {} visits: {}{}", load.slowed, load.visits,
                   findings.throttled_since.empty() ? throttle_text(load.reasons) : findings.throttled_since,
-                  is_usual_limit ? ", at the usual limit" : ""));
+                  is_usual_limit                           ? ", at the usual limit"
+                  : load.slowed_windows > 0 && slowed == 0 ? "; windows of energy are full load for seconds"
+                                                           : ""));
   with_value(finding, static_cast<double>(load.slowed), 0, "visits");
 }
 
