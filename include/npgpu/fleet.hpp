@@ -301,9 +301,9 @@ struct Fleet {
   std::size_t suspects() const;
   std::size_t confirmed() const;   // of the suspects
   std::size_t slow_hosts() const;  // each once
-  std::size_t splits() const;
-  std::size_t in_doubt() const;   // GPUs of groups that are in doubt, slow by their own limits      // of all groups
-  bool has_slower_group() const;  // than the reference
+  std::size_t splits() const;      // of all groups
+  std::size_t in_doubt() const;    // GPUs that are slow by their own limits, of groups that are in doubt
+  bool has_slower_group() const;   // than the reference
   // Broken hosts, and those of confirmed suspects, whose name is that of one machine, each once, in order.
   std::vector<std::string> excluded_hosts() const;
 };

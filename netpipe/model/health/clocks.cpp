@@ -68,12 +68,10 @@ Load load_of(const DeviceRecord& of) {
     if (!(t.temperature_c <= load.temperature_c) && std::isfinite(t.temperature_c))
       load.temperature_c = t.temperature_c;
   });
-  for (const EnergySeries* one : of.energies)
-    if (!is_idle(one->question.work))
-      for (const auto& visit : one->visits) {
-        ++load.windows;
-        load.slowed_windows += (visit.telemetry.throttle_reasons & slowing_reasons) != 0;
-      }
+  of.each_loaded_window([&](const VisitInfo& window) {
+    ++load.windows;
+    load.slowed_windows += (window.telemetry.throttle_reasons & slowing_reasons) != 0;
+  });
   return load;
 }
 

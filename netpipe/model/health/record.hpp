@@ -53,8 +53,13 @@ struct DeviceRecord {
     return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions) || any(soaks) || any(pieces) ||
            any(energies);
   }
-  // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points. Windows of energy are no load: in half of
-  // them the device rests.
+  // Calls visit(VisitInfo) for each window of energy under load: at rest a device lowers its clocks.
+  template <class Visit> void each_loaded_window(Visit visit) const {
+    for (const EnergySeries* one : energies)
+      if (!is_idle(one->question.work))
+        for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info));
+  }
+  // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points, loaded windows of energy among them.
   template <class Visit> void each_visit(Visit visit) const {
     const auto all = [&](const auto& series, bool is_copy) {
       for (const auto* one : series)
@@ -67,10 +72,7 @@ struct DeviceRecord {
     all(partitions, false);
     all(soaks, false);
     all(pieces, true);
-    // At rest a device lowers its clocks.
-    for (const EnergySeries* one : energies)
-      if (!is_idle(one->question.work))
-        for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info), false);
+    each_loaded_window([&](const VisitInfo& info) { visit(info, false); });
   }
 };
 
