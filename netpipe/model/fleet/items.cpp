@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <span>
 
 #include "netpipe/model/compare/parts.hpp"
 #include "netpipe/model/compare/tolerances.hpp"
@@ -150,18 +149,21 @@ std::optional<double> slower_sort_from(std::vector<double> shares, const KnownSc
   std::ranges::sort(shares);
   const double least = std::max(least_width, widest_by_chance / static_cast<double>(all));
   const std::size_t first = std::max(least_faster, (all + few - 1) / few);
-  const auto squares = [](std::span<const double> some) {
-    double sum = 0, of_squares = 0;
-    for (const double one : some) sum += one;
-    for (const double one : some) of_squares += std::pow(one - sum / static_cast<double>(some.size()), 2);
-    return of_squares;
+  std::vector<double> sums{0}, squares{0};  // of the first shares
+  for (const double share : shares) {
+    sums.push_back(sums.back() + share);
+    squares.push_back(squares.back() + share * share);
+  }
+  const auto squared_deviations = [&](std::size_t from, std::size_t to) {
+    const double sum = sums[to] - sums[from];
+    return std::max(0.0, squares[to] - squares[from] - sum * sum / static_cast<double>(to - from));
   };
+  const auto middle = [&](std::size_t from, std::size_t to) { return shares[from + (to - from - 1) / 2]; };
   for (std::size_t i = first; static_cast<double>(all - i) >= least_slower * static_cast<double>(all); ++i) {
-    const std::span<const double> fast = std::span(shares).first(i), slow = std::span(shares).subspan(i);
-    const double apart = lower_median({slow.begin(), slow.end()}) - lower_median({fast.begin(), fast.end()});
-    const double scatter = std::sqrt((squares(fast) + squares(slow)) / static_cast<double>(all - 2));
-    if (apart > known.least && slow.front() - fast.back() > least * std::max(scatter, known.sigma / 2))
-      return slow.front();
+    const double apart = middle(i, all) - middle(0, i);
+    const double scatter =
+        std::sqrt((squared_deviations(0, i) + squared_deviations(i, all)) / static_cast<double>(all - 2));
+    if (apart > known.least && shares[i] - shares[i - 1] > least * std::max(scatter, known.sigma / 2)) return shares[i];
   }
   return std::nullopt;
 }

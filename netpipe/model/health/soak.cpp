@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "netpipe/model/health/findings.hpp"
@@ -77,17 +78,26 @@ std::optional<Dip> dip_of(const SoakFigure& f) {
     if (std::isfinite(rate_of(s))) slices.push_back(&s);
   std::optional<Dip> deepest;
   if (is_of_host(f.part)) return deepest;
-  for (std::size_t i = 0; i + slices_of_dip <= slices.size() && slices.size() >= slices_of_dip + least_others; ++i) {
-    double highest = 0;
-    std::vector<double> others;
-    for (std::size_t j = 0; j < slices.size(); ++j)
-      if (j >= i && j < i + slices_of_dip) highest = std::max(highest, rate_of(*slices[j]));
-      else others.push_back(rate_of(*slices[j]));
-    const double usual = median(others);
+  const std::size_t all = slices.size();
+  if (all < slices_of_dip + least_others) return deepest;
+  // The others' order is that of all, without these slices.
+  std::vector<std::size_t> order(all), place(all);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return rate_of(*slices[i]); });
+  for (std::size_t i = 0; i < all; ++i) place[order[i]] = i;
+  for (std::size_t i = 0; i + slices_of_dip <= all; ++i) {
+    std::array<std::size_t, slices_of_dip> left_out;
+    std::copy_n(place.begin() + static_cast<std::ptrdiff_t>(i), slices_of_dip, left_out.begin());
+    std::ranges::sort(left_out);
+    const auto other = [&](std::size_t n) {  // the n-th lowest
+      for (const std::size_t one : left_out) n += one <= n;
+      return rate_of(*slices[order[n]]);
+    };
+    const std::size_t others = all - slices_of_dip;
+    const double highest = rate_of(*slices[order[left_out.back()]]),
+                 usual = (other((others - 1) / 2) + other(others / 2)) / 2;
     // Where a load scatters, some slices in a row are low by chance.
-    std::ranges::nth_element(others, others.begin() + static_cast<std::ptrdiff_t>(others.size() / 4));
-    if (highest < least_share * others[others.size() / 4] &&
-        (!deepest || highest / usual < deepest->lowest / deepest->others))
+    if (highest < least_share * other(others / 4) && (!deepest || highest / usual < deepest->lowest / deepest->others))
       deepest = Dip{highest, usual, slices[i]->elapsed_s, (slices[i]->throttle_reasons & power_cap) != 0};
   }
   return deepest;
