@@ -326,7 +326,7 @@ Command check() {
           {{"What is checked",
             {Option("device", {}, "A list. Default: all GPUs."), "one-by-one", Option("level", {}, "Default: 2."),
              "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
-             Option("trace", {}, "Judge it, or of its GPUs those that --device names, and measure nothing."),
+             Option("trace", {}, "Judge this trace and measure nothing. --device chooses some of its GPUs."),
              Option("reference", {},
                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
                     "printed of it, or the -J file of nccl-tests on one of its GPUs. "
