@@ -46,6 +46,11 @@ constexpr bool has_sums(CollectiveOperation o) {
   return o == CollectiveOperation::all_reduce || o == CollectiveOperation::reduce_scatter ||
          o == CollectiveOperation::reduce;
 }
+// Done by sends and receives between pairs of GPUs, as NCCL has no operation for it.
+constexpr bool is_by_sends(CollectiveOperation o) {
+  return o == CollectiveOperation::all_to_all || o == CollectiveOperation::send_receive ||
+         o == CollectiveOperation::gather || o == CollectiveOperation::scatter;
+}
 // The size is that of n blocks, one for each GPU.
 constexpr bool has_blocks(CollectiveOperation o) {
   return o == CollectiveOperation::reduce_scatter || o == CollectiveOperation::all_gather ||

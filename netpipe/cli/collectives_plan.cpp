@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "netpipe/cli/matrix_plan.hpp"
 #include "npgpu/collective_figures.hpp"
@@ -41,9 +41,14 @@ Plan operations_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step
   if (some.empty())
     throw Error(ErrorKind::usage,
                 "--device: '" + first + "' does nothing together with others: name GPUs, or sim:NODE");
-  // Of a batch: one set of communicators, and of buffers, does them.
-  std::map<std::pair<CollectiveProcesses, CollectiveBuffers>, std::vector<Step<Collectives>>> batches;
-  for (const auto& step : steps) batches[{step.question.processes, step.question.buffers}].push_back(step);
+  // Of a batch: one set of communicators, and of buffers, does them. NCCL 2.23 to 2.28 may hang in an all-reduce of
+  // memory that it registered for a send before (NVIDIA/nccl#1859), so the two have a batch each.
+  std::map<std::tuple<CollectiveProcesses, CollectiveBuffers, bool>, std::vector<Step<Collectives>>> batches;
+  for (const auto& step : steps) {
+    const CollectiveCase& c = step.question;
+    const bool may_register = c.buffers != CollectiveBuffers::plain;
+    batches[{c.processes, c.buffers, may_register && is_by_sends(c.operation)}].push_back(step);
+  }
   Plan plan;
   for (const auto& [key, its] : batches) add<Collectives>(plan, *some.front(), gpus.front(), its);
   for (auto& batch : plan.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
