@@ -254,10 +254,14 @@ TEST_CASE("a library in the place of NCCL is found at run time, and what is wron
   CHECK(std::getenv("NCCL_DEBUG") == nullptr);
   CHECK(std::string(std::getenv("NCCL_DEBUG_FILE")) == "/somewhere");
   CHECK(chosen(loaded(fake + "old.so")).algorithm == -1);  // it cannot be asked
-  setenv("NCCL_DEBUG", "WARN", 1);                         // what the user wants of the log goes first
+  setenv("NCCL_DEBUG", "WARN", 1);
+  CHECK(chosen(whole).algorithm == -1);  // as it would begin the user's file anew
+  unsetenv("NCCL_DEBUG_FILE");
+  CHECK(chosen(whole).algorithm == 1);
+  CHECK(std::string(std::getenv("NCCL_DEBUG")) == "WARN");
+  setenv("NCCL_DEBUG", "INFO", 1);  // what the user wants of the log goes first
   CHECK(chosen(whole).algorithm == -1);
   unsetenv("NCCL_DEBUG");
-  unsetenv("NCCL_DEBUG_FILE");
 }
 
 TEST_CASE("NCCL's log says what it chose") {

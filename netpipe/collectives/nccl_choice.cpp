@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 
 namespace npgpu::nccl {
@@ -74,6 +75,22 @@ std::optional<std::string> setting(const char* name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
+// On standard error; NCCL writes them to standard output, which may be npgpu's JSON.
+void print_warnings(std::string_view log) {
+  while (!log.empty()) {
+    const std::string_view line = log.substr(0, log.find('\n'));
+    if (line.find(" NCCL WARN ") != std::string_view::npos)
+      std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+    log.remove_prefix(std::min(line.size() + 1, log.size()));
+  }
+}
+
+// The user wants no more than warnings, and those on standard output: a log in a file begins anew, and is lost, where
+// NCCL reads its settings again.
+bool leaves_room(const std::optional<std::string>& level) {
+  return !level || ((*level == "WARN" || *level == "VERSION") && !setting("NCCL_DEBUG_FILE"));
+}
+
 }  // namespace
 
 Choice choice_in(std::string_view log) {
@@ -87,7 +104,8 @@ Choice choice_in(std::string_view log) {
 }
 
 Log::Log(const Library& library) : library_(library) {
-  if (!library_.reset_debug || setting("NCCL_DEBUG")) return;
+  level_ = setting("NCCL_DEBUG");
+  if (!library_.reset_debug || !leaves_room(level_)) return;
   file_ = process::Descriptor(::memfd_create("npgpu-nccl", MFD_CLOEXEC));
   if (file_.get() < 0) return;
   subsystems_ = setting("NCCL_DEBUG_SUBSYS");
@@ -100,7 +118,8 @@ Log::Log(const Library& library) : library_(library) {
 
 Log::~Log() {
   if (file_.get() < 0) return;
-  unsetenv("NCCL_DEBUG");
+  if (level_ == "WARN") print_warnings(text());
+  restore("NCCL_DEBUG", level_);
   restore("NCCL_DEBUG_SUBSYS", subsystems_);
   restore("NCCL_DEBUG_FILE", path_);
   library_.reset_debug();

@@ -20,7 +20,7 @@ struct Choice {
 Choice choice_in(std::string_view log);
 
 // NCCL logs into memory of this process while this lives. Not if the library is older than 2.24, or the user asked for
-// a log: then text() is empty.
+// more than warnings, or for a log in a file: then text() is empty.
 class Log {
  public:
   explicit Log(const Library& = library());
@@ -32,7 +32,7 @@ class Log {
  private:
   const Library& library_;
   process::Descriptor file_;
-  std::optional<std::string> subsystems_, path_;  // as they were
+  std::optional<std::string> level_, subsystems_, path_;  // as they were
 };
 
 }  // namespace npgpu::nccl
