@@ -2,9 +2,9 @@
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
     against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES] [--sizes BYTES,...]
-                          [--collective all-reduce,...] [--each | --each-by-mpi] [--graph] [--control]
+                          [--collective all-reduce,...] [--each | --each-by-mpi] [--graph] [--control] [--type fp32|int8]
 
-Both are asked for the same: one process with all GPUs, fp32, out of place, buffers of ncclMemAlloc, host time of many
+Both are asked for the same: one process with all GPUs, out of place, buffers of ncclMemAlloc, host time of many
 operations in a row. With --each npgpu has a process for each GPU, and nccl-tests a thread; with --each-by-mpi nccl-tests,
 which has to be built with MPI=1, has a process for each too, started by mpirun. With --graph both
 launch CUDA graphs of 16 operations, so that times of small sizes do not depend on the host's launches.
@@ -12,6 +12,7 @@ nccl-tests reports the mean of its iterations; so many are asked for that one la
 a size takes some 20 ms. It checks its results once for each size (-c 1); without that it fills no buffer. It takes another
 part of its largest buffer for each iteration, so that the L2 cache has none of it; npgpu stays in one place. So sizes about
 that of the cache are asked for one by one, where both find it there. Interrupted, it prints what the rounds so far gave.
+--type is that of the elements, by default fp32. With int8 both move random bytes (nccl-tests has uint8).
 With --control nccl-tests runs before npgpu and again after it. npgpu's time is divided by the mean of the two, and the second
 by the first: so far nccl-tests differs from itself in the same rounds.
 Prints, for each operation and size, the median over the rounds of npgpu's time over nccl-tests', and both medians.
@@ -32,6 +33,7 @@ FACTOR = 8
 SMALL = 1 << 20
 CACHED, BEYOND_CACHE = 1 << 20, 1 << 27
 OF_GRAPH = 16
+TYPES = {"fp32": "float", "int8": "uint8"}
 
 
 def sizes_to(end):
@@ -41,13 +43,13 @@ def sizes_to(end):
     return [*sizes, end]
 
 
-def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph):
+def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph, element):
     """us by operation and size."""
     trace = os.path.join(folder, "ours.h5")
     devices = ",".join(f"cuda:{i}" for i in range(gpus))
     done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
                            ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--launch",
-                           "graph" if graph else "eager", "--buffers", "allocated", "--rounds", "1",
+                           "graph" if graph else "eager", "--type", element, "--buffers", "allocated", "--rounds", "1",
                            "--output", trace, "--force", "--json", "--progress", "none"], capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")
@@ -58,7 +60,7 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph):
     return times
 
 
-def of_nccl_tests(folder, operation, sizes, gpus, each, graph, by_mpi):
+def of_nccl_tests(folder, operation, sizes, gpus, each, graph, by_mpi, element):
     """us by size: out of place."""
     times = {}
     middle = [[size] for size in sizes if CACHED <= size < BEYOND_CACHE]
@@ -71,7 +73,7 @@ def of_nccl_tests(folder, operation, sizes, gpus, each, graph, by_mpi):
         threads = str(gpus if each and not by_mpi else 1)
         done = subprocess.run([*by, os.path.join(folder, PROGRAMS[operation]), "-t", threads, "-g",
                                str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]), "-f", str(FACTOR),
-                               *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "1"],
+                               *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "1", "-d", TYPES[element]],
                               capture_output=True, text=True)
         for line in done.stdout.splitlines():
             words = line.split()
@@ -96,6 +98,7 @@ def main():
     parser.add_argument("--start", type=int, default=64)
     parser.add_argument("--sizes", help="these sizes, in place of --start to --end")
     parser.add_argument("--control", action="store_true")
+    parser.add_argument("--type", choices=list(TYPES), default="fp32")
     arguments = parser.parse_args()
     operations = [o for o in arguments.collective.split(",")
                   if os.path.exists(os.path.join(arguments.nccl_tests, PROGRAMS[o]))]
@@ -109,7 +112,7 @@ def main():
     def ask_nccl_tests(times):
         for operation in operations:
             for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, each, arguments.graph,
-                                          arguments.each_by_mpi).items():
+                                          arguments.each_by_mpi, arguments.type).items():
                 times.setdefault((operation, size), []).append(us)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +120,7 @@ def main():
             for _ in range(arguments.rounds):
                 ask_nccl_tests(theirs)
                 for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, each,
-                                        arguments.graph).items():
+                                        arguments.graph, arguments.type).items():
                     ours.setdefault(key, []).append(us)
                 if arguments.control:
                     ask_nccl_tests(again)
