@@ -19,6 +19,7 @@ constexpr double many_disturbed = 0.1;
 
 struct Counts {
   std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, unsteady = 0, without_figure = 0;
+  std::size_t alone = 0;          // points that are of one device, and not between GPUs
   std::size_t steady_or_not = 0;  // points of which it can be said
   std::uint32_t causes = 0;
   std::set<std::string> by{};
@@ -72,7 +73,10 @@ template <class K> bool is_judged_between_gpus(const Series<K>& series) {
 
 template <class K> void count_points(const std::vector<const Series<K>*>& all, Counts& counts) {
   for (const Series<K>* series : all) {
-    if (!is_judged_between_gpus(*series)) count_results(*series, counts);
+    if (!is_judged_between_gpus(*series)) {
+      count_results(*series, counts);
+      counts.alone += points_of(*series).size();
+    }
     for (const Point<K>& point : points_of(*series)) {
       ++counts.points;
       if (const std::uint32_t others = point.disturbed() & ~own_causes) {
@@ -104,9 +108,11 @@ double share_of(std::size_t some, std::size_t all) {
   return all ? static_cast<double>(some) / static_cast<double>(all) : 0;
 }
 
+constexpr const char* nothing_alone = "nothing was measured of this device alone";
+
 void judge_neighbours(Findings& findings, const Counts& counts) {
   if (counts.points == 0) {
-    findings.skip("neighbours", "others: nothing was measured of this device alone");
+    findings.skip("neighbours", fmt::format("others: {}", nothing_alone));
     return;
   }
   // Where most were disturbed, nearly all figures rest on that, however few they are.
@@ -122,6 +128,10 @@ void judge_neighbours(Findings& findings, const Counts& counts) {
 
 void judge_steadiness(Findings& findings, const Counts& counts) {
   const std::size_t of = counts.steady_or_not, least = least_beyond_chance(of, many_unsteady);
+  if (counts.alone == 0) {
+    findings.skip("converged", fmt::format("steadiness: {}", nothing_alone));
+    return;
+  }
   if (least > of) {
     findings.skip("converged", counts.disturbed && 2 * of < counts.points
                                    ? fmt::format("steadiness: cannot be said, as {} of {} points were disturbed",
@@ -163,7 +173,7 @@ void judge_runs(Findings& findings) {
   count_points<Energies>(of.energies, counts);
 
   if (counts.compared == 0) {
-    findings.skip("results", "results: none was compared");
+    findings.skip("results", fmt::format("results: {}", counts.alone ? "none was compared" : nothing_alone));
   } else {
     const bool is_wrong = counts.wrong > 0;
     HealthFinding& results = findings.defect(
