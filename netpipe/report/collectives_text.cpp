@@ -11,17 +11,57 @@
 
 namespace npgpu {
 
+namespace {
+
+// One way in which a case can differ from others of its operation. Empty: as by default.
+struct Manner {
+  std::string text, brief;
+};
+std::array<Manner, 7> manners_of(const CollectiveCase& c) {
+  std::array<Manner, 7> all;
+  const auto set = [&](std::size_t at, std::string_view text, std::string_view brief) {
+    all.at(at) = {std::string(text), std::string(brief)};
+  };
+  set(0, name(c.type), name(c.type));
+  if (c.in_place) set(1, "in place", "in place");
+  if (c.timing == Timing::event) set(2, "timed by events", "by events");
+  if (c.timing == Timing::gated) set(2, "device time behind gates", "gated");
+  if (c.processes == CollectiveProcesses::each_gpu) set(3, "a process for each GPU", "processes");
+  if (c.processes == CollectiveProcesses::ranks) set(3, "a rank for each GPU", "ranks");
+  if (c.launch == CollectiveLaunch::graph) set(4, "in CUDA graphs", "in graphs");
+  if (c.buffers != CollectiveBuffers::plain) set(5, fmt::format("{} buffers", name(c.buffers)), name(c.buffers));
+  if (c.overlap != CollectiveOverlap::none)
+    set(6, fmt::format("while a {} kernel runs", name(c.overlap)), fmt::format("{} kernel", name(c.overlap)));
+  return all;
+}
+
+}  // namespace
+
 std::string operation_text(const CollectiveCase& c) {
-  std::string text = fmt::format("{}, {}", name(c.operation), name(c.type));
-  if (c.in_place) text += ", in place";
-  if (c.timing == Timing::event) text += ", timed by events";
-  if (c.timing == Timing::gated) text += ", device time behind gates";
-  if (c.processes == CollectiveProcesses::each_gpu) text += ", a process for each GPU";
-  if (c.processes == CollectiveProcesses::ranks) text += ", a rank for each GPU";
-  if (c.launch == CollectiveLaunch::graph) text += ", in CUDA graphs";
-  if (c.buffers != CollectiveBuffers::plain) text += fmt::format(", {} buffers", name(c.buffers));
-  if (c.overlap != CollectiveOverlap::none) text += fmt::format(", while a {} kernel runs", name(c.overlap));
+  std::string text(name(c.operation));
+  for (const Manner& one : manners_of(c))
+    if (!one.text.empty()) text += ", " + one.text;
   return text;
+}
+
+OperationNames operation_names(const CollectiveStudy& study) {
+  OperationNames names;
+  for (const CollectiveFigure& f : study.figures) names.each.emplace_back(name(f.question.operation));
+  if (study.figures.empty()) return names;
+  const auto first = manners_of(study.figures.front().question);
+  for (std::size_t at = 0; at < first.size(); ++at) {
+    const auto is_as_first = [&](const CollectiveFigure& f) {
+      return manners_of(f.question).at(at).text == first.at(at).text;
+    };
+    if (std::ranges::all_of(study.figures, is_as_first)) {
+      if (!first.at(at).text.empty()) names.all += (names.all.empty() ? "" : ", ") + first.at(at).text;
+      continue;
+    }
+    for (std::size_t i = 0; i < names.each.size(); ++i)
+      if (const std::string brief = manners_of(study.figures[i].question).at(at).brief; !brief.empty())
+        names.each[i] += ", " + brief;
+  }
+  return names;
 }
 
 namespace {
@@ -127,13 +167,15 @@ std::string verdict_text(const CollectiveStudy& study, const CollectiveFigure& f
 
 // A row for each operation: its smallest size, and the size of the largest bus bandwidth.
 Table summary_table(const CollectiveStudy& study, const std::string& header) {
-  Table table({left(header), right("smallest", 2), decimal("time us"), right("± 95 %"), decimal("algorithm GB/s", 3),
-               decimal("bus GB/s"), right("± 95 %"), right("at", 1), right("% of limit"), right("half from", 4),
-               left("verdict")});
-  for (const CollectiveFigure& f : study.figures) {
+  const OperationNames names = operation_names(study);
+  Table table({left(fmt::format("{} ({})", header, names.all)), right("smallest", 3), decimal("time us"),
+               right("± 95 %"), decimal("algorithm GB/s", 4), decimal("bus GB/s"), right("± 95 %"), right("at", 2),
+               right("% of limit", 1), right("half from", 5), left("verdict")});
+  for (std::size_t i = 0; i < study.figures.size(); ++i) {
+    const CollectiveFigure& f = study.figures[i];
     const auto best =
         std::ranges::find(f.points, f.best.value, [](const CollectiveResult& r) { return r.bus_rate.value; });
-    std::vector<std::string> cells{"  " + operation_text(f.question)};
+    std::vector<std::string> cells{"  " + names.each[i]};
     if (best == f.points.end()) cells.insert(cells.end(), 9, "-");
     else
       cells.insert(cells.end(), {size_text(f.points.front().axes.bytes), digits_text(f.smallest_us.value, 3),

@@ -222,6 +222,15 @@ with folder() as where:
                            env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "MPLBACKEND": "Agg"}, capture_output=True, text=True)
     check(drawn.returncode == 0 and os.path.getsize(at("half.png")) > 10000, drawn.stderr)
 
+    # A row of the first table has by what its operation differs from others, also where a screen is narrow.
+    for columns, trace, rows in (("80", "h200x2_graphs", {"all-reduce", "all-reduce, in graphs"}),
+                                 ("100", "h200x2_graphs", {"all-reduce", "all-reduce, in graphs, registered"}),
+                                 ("80", "h200x2_overlap", {"all-reduce", "all-reduce, compute kernel", "all-reduce, memory kernel"})):
+        lines = run("report", os.path.join(SOURCE, "data", "traces", f"{trace}.h5"), env={"COLUMNS": columns}).out.splitlines()
+        begin = next((i for i, line in enumerate(lines) if line.startswith("  operation (fp32) ")), None)
+        named = [] if begin is None else [line.strip().split("  ")[0] for line in lines[begin + 1:begin + 7] if line.startswith("    ")]
+        check(rows <= set(named) and len(set(named)) == len(named), f"{trace}: {named}")
+
     # Killed three times, each time somewhere else: nothing that was measured is lost.
     for number, delay in enumerate((0.15, 0.3, 0.6)):
         path = at(f"killed{number}.h5")

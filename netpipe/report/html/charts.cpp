@@ -160,13 +160,16 @@ std::string collective_chart(const CollectiveStudy& study, const std::string& id
   Plot plot;
   plot.id = id;
   plot.title = "Bus bandwidth over size";
-  plot.description = "Bus bandwidth of each operation over its size, with intervals of 95 %. The largest ones:";
+  const OperationNames names = operation_names(study);
+  plot.description = fmt::format(
+      "Bus bandwidth of each operation ({}) over its size, with intervals of 95 %. The largest ones:", names.all);
   plot.x = {"size", Unit::bytes, true};
   plot.y = {"GB/s", Unit::plain, false, true};
   double low = not_measured, high = not_measured;
-  for (const CollectiveFigure& f : study.figures) {
+  for (std::size_t i = 0; i < study.figures.size(); ++i) {
+    const CollectiveFigure& f = study.figures[i];
     if (f.points.empty()) continue;
-    Curve curve{operation_text(f.question), {}};
+    Curve curve{names.each[i], {}};
     for (const CollectiveResult& r : f.points)
       if (const Estimate& e = r.bus_rate; e.value > 0)
         curve.points.push_back({static_cast<double>(r.axes.bytes), e.value * 1e-9, e.low * 1e-9, e.high * 1e-9,
