@@ -66,6 +66,14 @@ void read_line(std::string_view line, Choice& choice) {
   }
 }
 
+template <class Function> void each_line(std::string_view log, const Function& function) {
+  while (!log.empty()) {
+    const std::string_view line = log.substr(0, log.find('\n'));
+    function(line);
+    log.remove_prefix(std::min(line.size() + 1, log.size()));
+  }
+}
+
 void restore(const char* name, const std::optional<std::string>& value) {
   if (value) setenv(name, value->c_str(), 1);
   else unsetenv(name);
@@ -77,12 +85,10 @@ std::optional<std::string> setting(const char* name) {
 
 // On standard error; NCCL writes them to standard output, which may be npgpu's JSON.
 void print_warnings(std::string_view log) {
-  while (!log.empty()) {
-    const std::string_view line = log.substr(0, log.find('\n'));
+  each_line(log, [](std::string_view line) {
     if (line.find(" NCCL WARN ") != std::string_view::npos)
       std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-    log.remove_prefix(std::min(line.size() + 1, log.size()));
-  }
+  });
 }
 
 // The user wants no more than warnings, and those on standard output: a log in a file begins anew, and is lost, where
@@ -95,11 +101,7 @@ bool leaves_room(const std::optional<std::string>& level) {
 
 Choice choice_in(std::string_view log) {
   Choice choice;
-  while (!log.empty()) {
-    const std::size_t end = std::min(log.find('\n'), log.size());
-    read_line(log.substr(0, end), choice);
-    log.remove_prefix(std::min(end + 1, log.size()));
-  }
+  each_line(log, [&](std::string_view line) { read_line(line, choice); });
   return choice;
 }
 

@@ -17,8 +17,9 @@ namespace {
 struct Manner {
   std::string text, brief;
 };
-std::array<Manner, 7> manners_of(const CollectiveCase& c) {
-  std::array<Manner, 7> all;
+using Manners = std::array<Manner, 7>;
+Manners manners_of(const CollectiveCase& c) {
+  Manners all;
   const auto set = [&](std::size_t at, std::string_view text, std::string_view brief) {
     all.at(at) = {std::string(text), std::string(brief)};
   };
@@ -46,21 +47,20 @@ std::string operation_text(const CollectiveCase& c) {
 
 OperationNames operation_names(const CollectiveStudy& study) {
   OperationNames names;
-  for (const CollectiveFigure& f : study.figures) names.each.emplace_back(name(f.question.operation));
-  if (study.figures.empty()) return names;
-  const auto first = manners_of(study.figures.front().question);
-  for (std::size_t at = 0; at < first.size(); ++at) {
-    const auto is_as_first = [&](const CollectiveFigure& f) {
-      return manners_of(f.question).at(at).text == first.at(at).text;
-    };
-    if (std::ranges::all_of(study.figures, is_as_first)) {
-      if (!first.at(at).text.empty()) names.all += (names.all.empty() ? "" : ", ") + first.at(at).text;
-      continue;
-    }
-    for (std::size_t i = 0; i < names.each.size(); ++i)
-      if (const std::string brief = manners_of(study.figures[i].question).at(at).brief; !brief.empty())
-        names.each[i] += ", " + brief;
+  std::vector<Manners> manners;
+  for (const CollectiveFigure& f : study.figures) {
+    names.each.emplace_back(name(f.question.operation));
+    manners.push_back(manners_of(f.question));
   }
+  std::string all;
+  for (std::size_t at = 0; !manners.empty() && at < manners.front().size(); ++at) {
+    const std::string& first = manners.front().at(at).text;
+    const bool is_of_all = std::ranges::all_of(manners, [&](const Manners& one) { return one.at(at).text == first; });
+    if (is_of_all && !first.empty()) all += (all.empty() ? "" : ", ") + first;
+    for (std::size_t i = 0; !is_of_all && i < manners.size(); ++i)
+      if (const std::string& brief = manners[i].at(at).brief; !brief.empty()) names.each[i] += ", " + brief;
+  }
+  if (!all.empty()) names.all = fmt::format(" ({})", all);
   return names;
 }
 
@@ -168,8 +168,8 @@ std::string verdict_text(const CollectiveStudy& study, const CollectiveFigure& f
 // A row for each operation: its smallest size, and the size of the largest bus bandwidth.
 Table summary_table(const CollectiveStudy& study, const std::string& header) {
   const OperationNames names = operation_names(study);
-  Table table({left(fmt::format("{} ({})", header, names.all)), right("smallest", 3), decimal("time us"),
-               right("± 95 %"), decimal("algorithm GB/s", 4), decimal("bus GB/s"), right("± 95 %"), right("at", 2),
+  Table table({left(header + names.all), right("smallest", 3), decimal("time us"), right("± 95 %"),
+               decimal("algorithm GB/s", 4), decimal("bus GB/s"), right("± 95 %"), right("at", 2),
                right("% of limit", 1), right("half from", 5), left("verdict")});
   for (std::size_t i = 0; i < study.figures.size(); ++i) {
     const CollectiveFigure& f = study.figures[i];

@@ -79,7 +79,8 @@ Document lone_series_document(const TraceResults&, const Overview&);
 std::vector<Section> study_sections(const TraceResults&);
 Section collectives_section(const CollectiveStudy&);
 std::string operation_text(const CollectiveCase&);  // "all-reduce, fp32, in CUDA graphs"
-// Of a table or picture of all: what every operation has ("fp32"), and by what each differs ("all-reduce, in graphs").
+// Of a table or picture of all: what every operation has (" (fp32)", or nothing), and what it is and by what it differs
+// ("all-reduce, in graphs").
 struct OperationNames {
   std::string all;
   std::vector<std::string> each;

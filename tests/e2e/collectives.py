@@ -231,6 +231,12 @@ with folder() as where:
         named = [] if begin is None else [line.strip().split("  ")[0] for line in lines[begin + 1:begin + 7] if line.startswith("    ")]
         check(rows <= set(named) and len(set(named)) == len(named), f"{trace}: {named}")
 
+    # What all operations have stands in the header, if there is anything.
+    for types, header in (("bf16", "operation (bf16)"), ("fp32,bf16", "operation ")):
+        lines = measured("sim:node8", at("types.h5"), "--sizes", "1MiB", "--collective", "all-reduce", "--type", types, "--force").out.splitlines()
+        heads = [line.strip() for line in lines if " time us " in line and line.strip().startswith("operation")]
+        check(len(heads) == 1 and heads[0].startswith(header) and "()" not in heads[0], f"{types}: {heads}")
+
     # Killed three times, each time somewhere else: nothing that was measured is lost.
     for number, delay in enumerate((0.15, 0.3, 0.6)):
         path = at(f"killed{number}.h5")

@@ -162,7 +162,7 @@ std::string collective_chart(const CollectiveStudy& study, const std::string& id
   plot.title = "Bus bandwidth over size";
   const OperationNames names = operation_names(study);
   plot.description = fmt::format(
-      "Bus bandwidth of each operation ({}) over its size, with intervals of 95 %. The largest ones:", names.all);
+      "Bus bandwidth of each operation{} over its size, with intervals of 95 %. The largest ones:", names.all);
   plot.x = {"size", Unit::bytes, true};
   plot.y = {"GB/s", Unit::plain, false, true};
   double low = not_measured, high = not_measured;
