@@ -13,15 +13,12 @@ ones, so that fleets of many GPUs have most of them in common. Of a slow GPU one
 import argparse
 import collections
 import concurrent.futures
-import json
 import os
 import random
-import subprocess
 import tempfile
 
-import h5py
+from simulated_fleet import DEVICES, host_of, judged, traced
 
-DEVICES = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../data/devices"))
 # By rate: where the spec has it, and what an H200 has.
 RATES = {"link": (("links", "h2d", "pinned", "rate_gb_s"), 55.57), "back": (("links", "d2h", "pinned", "rate_gb_s"), 55.44),
          "memory": (("links", "d2d", "rate_gb_s"), 2141), "clock": (("hardware", "shader_clock_mhz"), 1980)}
@@ -46,7 +43,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as where, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         def spec_of(scatter, lower=()):
-            """A spec in a file: where it is, and where its trace is to be."""
+            """A seed, and the spec of a GPU with it."""
             seed = next(seeds)
             spec = {"like": os.path.join(DEVICES, "h200-node.json"), "noise": {"drift": 0.002, "cost_drift": 0.05, "seed": seed}}
             one = chance.gauss(1, scatter)
@@ -58,38 +55,23 @@ def main():
                 for key in path[:-1]:
                     place = place.setdefault(key, {})
                 place[path[-1]] = value * factor * dict(lower).get(name, 1)
-            file = os.path.join(where, f"{seed}.json")
-            with open(file, "w", encoding="utf-8") as out:
-                json.dump(spec, out)
-            return file, os.path.join(where, f"{seed}.h5")
-
-        def measured(paths):
-            spec, trace = paths
-            subprocess.run([options.program, "check", "--level", "1", "--device", "sim:" + spec, "-o", trace], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
-            return trace
+            return seed, spec
 
         def traces(scatter, count, lower=()):
-            all_of = list(pool.map(measured, [spec_of(scatter, lower) for _ in range(count)]))
-            for trace in all_of:
-                with h5py.File(trace, "a") as file:
-                    file.attrs["hostname"] = f"node{os.path.basename(trace)[:-3]}"
-            return all_of
+            return list(pool.map(lambda one: traced(options.program, where, *one), [spec_of(scatter, lower) for _ in range(count)]))
 
-        def judged(files):
-            done = subprocess.run([options.program, "fleet", *files, "--json"], capture_output=True, text=True)
-            named = {one["host"] for group in json.loads(done.stdout)["groups"] for one in group["suspects"]}
-            return done.returncode, {f"node{os.path.basename(file)[:-3]}" for file in files}, named
+        def all_judged(fleets):
+            return list(pool.map(lambda files: judged(options.program, files), fleets))
 
         print(f"{'scatter':>8} {'GPUs':>5} {'fleets':>7}  of healthy ones: exit codes; suspects")
         pools = {}
         for scatter in options.scatter:
             pools[scatter] = traces(scatter, options.traces)
             for size in options.sizes:
-                results = list(pool.map(judged, [chance.sample(pools[scatter], int(size)) for _ in range(options.fleets)]))
-                codes = collections.Counter(code for code, _, _ in results)
+                results = all_judged([chance.sample(pools[scatter], int(size)) for _ in range(options.fleets)])
+                codes = collections.Counter(code for code, _ in results)
                 print(f"{scatter:8.3f} {int(size):5} {len(results):7}  {dict(sorted(codes.items()))}; "
-                      f"{sum(len(named) for _, _, named in results)}", flush=True)
+                      f"{sum(len(named) for _, named in results)}", flush=True)
         print(f"{'scatter':>8} {'GPUs':>5} {'slow':>5} {'rate':>7}  fleets; the slow one found, others named, undecided")
         for scatter in options.scatter:
             for share in options.slow:
@@ -98,10 +80,9 @@ def main():
                     for size in options.sizes:
                         fleets = [[one, *chance.sample(pools[scatter], int(size) - 1)] for one in slow]
                         found = others = undecided = 0
-                        for (code, _, named), one in zip(pool.map(judged, fleets), slow):
-                            its = f"node{os.path.basename(one)[:-3]}"
-                            found += its in named
-                            others += len(named - {its})
+                        for (code, named), one in zip(all_judged(fleets), slow):
+                            found += host_of(one) in named
+                            others += len(set(named) - {host_of(one)})
                             undecided += code == 8
                         print(f"{scatter:8.3f} {int(size):5} {share:5.2f} {rate:>7}  {len(fleets)}; {found}, {others}, {undecided}", flush=True)
 

@@ -8,15 +8,12 @@ A fleet is drawn from traces of check --level 1, with other noise each: 8 H200s,
 A100. Slow: an L40S with half of its link, an A100 with half of its memory's rate, an H200 with 10 % less of its link."""
 import argparse
 import collections
-import json
 import os
 import random
-import subprocess
 import tempfile
 
-import h5py
+from simulated_fleet import DEVICES, host_of, judged, traced
 
-DEVICES = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../data/devices"))
 OTHER = {"facts": {"driver_version": "570.211.01"}}
 KINDS = {"h200": ("h200-node", {}, 8), "h200-570": ("h200-node", OTHER, 6), "l40s": ("models/l40s", {}, 3), "a100": ("models/a100-sxm", {}, 2)}
 SLOW = {"l40s": {"links": {"h2d": {"pinned": {"rate_gb_s": 13}}, "d2h": {"pinned": {"rate_gb_s": 13}}}},
@@ -36,29 +33,19 @@ def main():
     with tempfile.TemporaryDirectory() as where:
         def trace_of(kind, extra):
             seed = next(seeds)
-            spec, trace = os.path.join(where, f"{seed}.json"), os.path.join(where, f"{seed}.h5")
-            with open(spec, "w", encoding="utf-8") as file:
-                json.dump({"like": os.path.join(DEVICES, KINDS[kind][0] + ".json"), "noise": {**NOISE, "seed": seed}, **extra}, file)
-            subprocess.run([options.program, "check", "--level", "1", "--device", "sim:" + spec, "-o", trace], stdout=subprocess.DEVNULL)
-            with h5py.File(trace, "a") as file:
-                file.attrs["hostname"] = f"node{seed}"
-            return trace
-
-        def fleet(files):
-            done = subprocess.run([options.program, "fleet", *files, "--json"], capture_output=True, text=True)
-            named = sorted(one["host"] for group in json.loads(done.stdout)["groups"] for one in group["suspects"])
-            return done.returncode, named
+            return traced(options.program, where, seed,
+                          {"like": os.path.join(DEVICES, KINDS[kind][0] + ".json"), "noise": {**NOISE, "seed": seed}, **extra})
 
         healthy = {kind: [trace_of(kind, extra) for _ in range(options.traces)] for kind, (_, extra, _) in KINDS.items()}
         drawn = lambda less=None: [one for kind, (_, _, n) in KINDS.items() for one in random.sample(healthy[kind], n - (kind == less))]
-        told = collections.Counter(str(fleet(drawn())) for _ in range(options.fleets))
+        told = collections.Counter(str(judged(options.program, drawn())) for _ in range(options.fleets))
         print(f"healthy: exit code and who is named: {dict(told)}", flush=True)
         for kind, extra in SLOW.items():
             told = collections.Counter()
             for _ in range(options.slow):
                 slow = trace_of(kind, extra)
-                code, named = fleet(drawn(kind) + [slow])
-                told[f"{code}, {'it alone' if named == ['node' + os.path.basename(slow)[:-3]] else named}"] += 1
+                code, named = judged(options.program, drawn(kind) + [slow])
+                told[f"{code}, {'it alone' if named == [host_of(slow)] else named}"] += 1
             print(f"slow {kind}: {dict(told)}", flush=True)
 
 
