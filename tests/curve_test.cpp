@@ -122,7 +122,7 @@ TEST_CASE("one size has a best rate and nothing else") {
   CHECK(std::isnan(fit.half_bytes));
   CHECK(std::isnan(fit.knee_bytes));
   CHECK(std::isnan(fit.small_us));
-  CHECK(fit.rate.method == "one size: latency and rate cannot be told apart");
+  CHECK(fit.rate.method == "one size was measured: latency and rate need two");
   CHECK(says(fit.notes, "no n_1/2: it takes three sizes"));
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("products by a BLAS: right for sizes of every kind, on one core and on
       for (const std::uint32_t blocks : std::set{1u, cores}) {
         ProbeStep step{c, {}};
         step.axes.m = m, step.axes.n = n, step.axes.k = k, step.axes.blocks = blocks;
-        if (probe.refuses(step)) continue;  // a library that cannot be told how many threads to have
+        if (probe.refuses(step)) continue;  // a library of which the number of threads cannot be set
         const std::string what = text_of(step.axes);
         CAPTURE(what);
         runner->prepare(step);

@@ -158,8 +158,8 @@ TEST_CASE("one point and two points keep quiet about what they cannot know") {
   add_point(sweep, 1024, {1});
   std::string out = text(trace_of(sweep));
   CHECK(row(out, "1 KiB") == "1 KiB  1.024    1.000              -   1.000       1");
-  CHECK(has(out, "  latency   none: one size: latency and rate cannot be told apart\n"));
-  CHECK(has(out, "  fit       none: one size: latency and rate cannot be told apart\n"));
+  CHECK(has(out, "  latency   none: one size was measured: latency and rate need two\n"));
+  CHECK(has(out, "  fit       none: one size was measured: latency and rate need two\n"));
   add_point(sweep, 2048, {1.5});
   out = text(trace_of(sweep));
   CHECK(has(out, "exactly through two sizes"));

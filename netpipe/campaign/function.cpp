@@ -135,7 +135,7 @@ class FunctionBackend final : public Backend<Calls> {
   std::string_view summary() const override { return "a function of the user's own"; }
   std::optional<std::string> refuses(const Step<Calls>& step) const override {
     if (step.question.spacing == Spacing::gated && !is_timed_by_device_)
-      return fmt::format("{} has no streams whose work it can time", function_.device);
+      return fmt::format("{} has no streams, so that its work has no time on the device", function_.device);
     return std::nullopt;
   }
   bool allows_context_reset() const override { return false; }  // its memory is the user's

@@ -53,7 +53,7 @@ struct TraceWriter::Impl {
     const auto load = [&] {
       trace::Contents contents = trace::decode(bytes, path_.string());
       if (contents.is_merged)
-        refuse(path_, "is a merged file, whose runs have ended: a new run needs a trace of its own");
+        refuse(path_, "is a merged file. Its runs have ended: write a new run to another file");
       refuse_another(contents.runs.front().root, root, if_exists);
       return contents;
     };

@@ -108,7 +108,7 @@ class HostGemmProbe final : public ProbeOf<HostProbe, HostGemmRunner> {
     if (s.panels != 1) return "what the host computes is not copied: panels=1";
     if (s.host_columns) return "all columns are the host's here: host_columns is of a GPU";
     if (!blas().set_threads && s.blocks != host::core_cpus().size())
-      return fmt::format("{}: it cannot be told how many threads to have", blas().text);
+      return fmt::format("{}: its number of threads cannot be set", blas().text);
     return gemm::refuses(c, s);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override {

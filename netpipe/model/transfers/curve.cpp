@@ -114,7 +114,7 @@ void fit_into(CurveFit& fit, const Points& curve) {
   const std::size_t sizes = distinct_sizes(curve);
   if (sizes < 2) {
     for (Estimate* e : {&fit.latency_us, &fit.rate})
-      none(*e, sizes == 0 ? "nothing measured" : "one size: latency and rate cannot be told apart");
+      none(*e, sizes == 0 ? "nothing measured" : "one size was measured: latency and rate need two");
     return;
   }
 
