@@ -52,8 +52,7 @@ struct TraceWriter::Impl {
     const trace::Bytes bytes = trace::read_file(path_);
     const auto load = [&] {
       trace::Contents contents = trace::decode(bytes, path_.string());
-      if (contents.is_merged)
-        refuse(path_, "is a merged file. Its runs have ended: write a new run to another file");
+      if (contents.is_merged) refuse(path_, "is a merged file. Its runs have ended: write a new run to another file");
       refuse_another(contents.runs.front().root, root, if_exists);
       return contents;
     };
