@@ -3,9 +3,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <span>
 
 #include "netpipe/process/pipe.hpp"
 #include "npgpu/clock.hpp"
@@ -234,6 +238,31 @@ TEST_CASE("giving one descriptor does not replace another that is still to be gi
   CHECK(all_from(one.read_end) == "one\n");
   CHECK(all_from(other.read_end) == "other\n");
   CHECK(child.wait().exit_code() == 0);
+}
+
+TEST_CASE("what a library prints goes to standard error, and what is printed before and after it does not") {
+  const process::Descriptor output(::memfd_create("output", 0)), errors(::memfd_create("errors", 0));
+  std::fflush(stdout);  // or the child has it, too
+  ForkedChild forked([&](int) {
+    ::dup2(output.get(), STDOUT_FILENO);
+    ::dup2(errors.get(), STDERR_FILENO);
+    std::printf("before, ");
+    {
+      const process::OutputToErrors libraries;
+      std::printf("NCCL version\n");  // held by the stream
+      process::write_all(STDOUT_FILENO, std::as_bytes(std::span("and its log", 11)));
+    }
+    std::printf("after");
+    std::fflush(stdout);
+  });
+  CHECK(forked.child.wait().exit_code() == 0);
+  const auto text_of = [](int from) {
+    std::string text(100, '\0');
+    text.resize(static_cast<std::size_t>(::pread(from, text.data(), text.size(), 0)));
+    return text;
+  };
+  CHECK(text_of(output.get()) == "before, after");
+  CHECK(text_of(errors.get()) == "and its logNCCL version\n");
 }
 
 TEST_CASE("a program in a group of its own does not get what a terminal sends to this one") {

@@ -12,6 +12,7 @@
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
@@ -41,6 +42,8 @@ CampaignResult run_campaign(const Plan& plan, const MeasureOptions& options) {
   settings.ready = [] { begin_with_parent(stop_asked); };
   if (settings.side_by_side && !settings.processes) settings.processes = std::make_shared<SideBySide>(options.output);
   Progress progress(options.progress);
+  std::cout << std::flush;
+  const process::OutputToErrors libraries;
   try {
     return measure(plan, settings, progress);
   } catch (const Error& e) {

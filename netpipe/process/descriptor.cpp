@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <system_error>
 
@@ -88,6 +89,17 @@ void keep_standard_descriptors() {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF)
       if (::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+}
+
+// What C's streams hold belongs to where they led when it was printed.
+OutputToErrors::OutputToErrors() : output_(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+  std::fflush(stdout);
+  if (output_.open()) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+OutputToErrors::~OutputToErrors() {
+  std::fflush(stdout);
+  if (output_.open()) ::dup2(output_.get(), STDOUT_FILENO);
 }
 
 }  // namespace npgpu::process

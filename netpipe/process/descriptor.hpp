@@ -62,4 +62,17 @@ template <class T> bool get(int from, T& value) {
 // written over by what it prints. Writing to one of them stays an error. For the first lines of main().
 void keep_standard_descriptors();
 
+// As long as this lives, standard output leads to standard error: what libraries print (NCCL its version and log) does
+// not get between a program's results. The program prints nothing itself meanwhile.
+class OutputToErrors {
+ public:
+  OutputToErrors();
+  ~OutputToErrors();
+  OutputToErrors(const OutputToErrors&) = delete;
+  OutputToErrors& operator=(const OutputToErrors&) = delete;
+
+ private:
+  Descriptor output_;
+};
+
 }  // namespace npgpu::process
