@@ -135,7 +135,7 @@ TEST_CASE("the scatter of few, of odd and of even numbers, is on average that of
     for (int i = 0; i < groups; ++i) {
       std::vector<double> logs(count);
       for (double& one : logs) one = log(random);
-      sum += model::standard_of(logs, model::known_scatter(FigureKind::link), 0.01).sigma;
+      sum += model::scatter_of(logs);
     }
     CAPTURE(count);
     CHECK(sum / groups == doctest::Approx(0.02).epsilon(0.03));
@@ -152,6 +152,31 @@ TEST_CASE("what is known of the scatter counts where a group happens to scatter 
   for (int i = 0; i < 200; ++i) times.push_back(10 * std::exp(0.001 * std::sin(i)));
   times[7] = 10.3;
   CHECK(suspected(judge_fleet(fleet_of(times))) == Uuids{"GPU-7"});
+}
+
+TEST_CASE("GPUs below a ceiling at any distance are no suspects, and one beyond a gap is") {
+  // Half at the ceiling, the others below it as the slower half of a normal distribution of 2 %.
+  const auto below_ceiling = [](std::size_t count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> below(0, 0.02), noise(0, 0.001);
+    std::vector<double> times(count);
+    for (double& time : times) time = 10 * std::exp(std::max(0.0, below(random)) + noise(random));
+    return times;
+  };
+  for (const auto& [count, most] :
+       {std::pair<std::size_t, int>{16, 8}, {64, 2}}) {  // of 50; 42 and 50 by the median deviation alone
+    CAPTURE(count);
+    int with_suspects = 0, found = 0;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+      std::vector<double> times = below_ceiling(count, seed);
+      with_suspects += !suspected(judge_fleet(fleet_of(times))).empty();
+      for (const std::size_t sick : {1, 2, 3}) times[sick] = 13;  // none hides another
+      const Uuids named = suspected(judge_fleet(fleet_of(times)));
+      found += std::ranges::includes(named, Uuids{"GPU-1", "GPU-2", "GPU-3"});
+    }
+    CHECK(with_suspects <= most);
+    CHECK(found >= 45);
+  }
 }
 
 TEST_CASE("slow is what lies beyond the limit with all of its interval; what straddles it is to be looked at") {

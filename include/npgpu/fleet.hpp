@@ -173,7 +173,7 @@ struct FleetItem {
   std::size_t gpus = 0;                  // that have a value
   bool judged = false;                   // enough have it, or a reference does
   double median = not_measured;          // over them, in the unit
-  double sigma = not_measured;           // scatter of their logarithms: of their median absolute deviation
+  double sigma = not_measured;           // scatter of their logarithms, or of the slower ones' where that is wider
   double reference = not_measured;       // median of the reference that the group is compared with
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "netpipe/model/health/findings.hpp"
@@ -30,6 +31,19 @@ std::string unit_of(FigureUnit unit) {
     case FigureUnit::us_a_load: break;
   }
   return "us";
+}
+
+std::vector<double> known_values(std::span<const double> logs) {
+  std::vector<double> values;
+  std::ranges::copy_if(logs, std::back_inserter(values), [](double log) { return std::isfinite(log); });
+  return values;
+}
+
+// Where the slowest of so many normal values is expected (Blom 1958).
+double slowest_in_sigmas(std::size_t count) {
+  constexpr double alpha = 0.375;
+  const double size = static_cast<double>(count);
+  return student_quantile((size - alpha) / (size + 1 - 2 * alpha), std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
@@ -70,14 +84,30 @@ Standard standard_of(double center, double sigma, std::size_t others, const Know
   return is;
 }
 
-Standard standard_of(std::span<const double> logs, const KnownScatter& known, double chance) {
-  std::vector<double> values;
-  std::ranges::copy_if(logs, std::back_inserter(values), [](double log) { return std::isfinite(log); });
+double scatter_of(std::span<const double> logs) {
+  std::vector<double> values = known_values(logs);
   const std::size_t count = values.size();
   const double center = lower_median(values);
   for (double& log : values) log = std::abs(log - center);
-  const double size = static_cast<double>(count), bias = 1 - (count % 2 ? missing_of_odd : missing_of_even) / size;
-  return standard_of(center, lower_median(std::move(values)) / (mad_of_sigma * bias), count, known, chance);
+  const double bias = 1 - (count % 2 ? missing_of_odd : missing_of_even) / static_cast<double>(count);
+  return lower_median(std::move(values)) / (mad_of_sigma * bias);
+}
+
+Standard standard_of(std::span<const double> logs, const KnownScatter& known, double chance) {
+  std::vector<double> values = known_values(logs);
+  const double center = lower_median(values), scatter = scatter_of(values);
+  std::ranges::sort(values);
+  Standard is = standard_of(center, scatter, values.size(), known, chance);
+  if (values.size() < 3) return is;
+  // None is beyond a limit that is not beyond the least one.
+  const auto beyond = std::ranges::upper_bound(values, center + std::log1p(known.least)) - values.begin();
+  const std::size_t first = std::min(static_cast<std::size_t>(beyond), values.size() - 1);
+  for (std::size_t inner = std::max(first, (values.size() + 1) / 2); inner < values.size(); ++inner) {
+    const double slowest = (values[inner - 1] - center) / slowest_in_sigmas(inner);
+    is = standard_of(center, std::max(scatter, slowest), values.size(), known, chance);
+    if (values[inner] - center > is.limit) break;
+  }
+  return is;
 }
 
 Ruling rule_apart(double share, double low, double limit) {

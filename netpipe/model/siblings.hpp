@@ -21,10 +21,14 @@ KnownScatter known_scatter(FigureKind);
 // What GPUs are compared with. All are logarithms: of times, or of what else is better where it is less.
 struct Standard {
   double center = 0;            // the lower median: of two GPUs the faster
-  double sigma = not_measured;  // of the median absolute deviation from it, as large on average as that of many values
+  double sigma = not_measured;  // the scatter, or that of the slow side where it is wider
   double unit = not_measured;   // what is known and what is seen of the scatter, together
   double limit = not_measured;  // a healthy one is beyond center + limit with the given chance
 };
+// From the center outwards each value is compared with those within it, as long as it is not beyond their limit. Their
+// scatter is what all show, or what the slowest of them shows, if that is more. Healthy clocks are at a ceiling, and
+// most others below it at any distance, so that most values say little of how far the slow ones may be. A sick GPU is
+// beyond a gap; what lies beyond the gap does not widen the limit.
 // NaNs do not count. What is known counts as much as ten degrees of freedom, what is seen as the median absolute
 // deviation of so many is worth; the limit is that quantile of Student's t, of at most 50 degrees since real tails are
 // longer than those of the normal distribution, but at least what anybody would act on.
@@ -32,6 +36,8 @@ Standard standard_of(std::span<const double> logs, const KnownScatter&, double c
 // The same from the center and the scatter of so many others.
 Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter&, double chance);
 
+// Standard deviation from the median absolute deviation, as large on average as that of many values. NaNs do not count.
+double scatter_of(std::span<const double> logs);
 // Of even numbers the lower of the two in the middle; NaN of nothing. Takes no NaN.
 double lower_median(std::vector<double>);
 

@@ -328,7 +328,7 @@ void add_curves(std::vector<ItemColumn>& all, const CaseTable& table, const Flee
     const double center = reference || quiet.empty() ? 0 : median(quiet);
     for (const std::size_t i : part.points) of_medians.push_back(std::log(medians[i]));
     item.median = std::exp(mean_of(of_medians) + center);
-    item.sigma = standard_of(quiet, {0, 0}, 0.5).sigma;
+    item.sigma = scatter_of(quiet);
     item.gpus = count_of(logs);
     for (std::size_t m = 0; m < logs.size(); ++m) {
       FleetValue& value = column.values.emplace_back();
