@@ -38,12 +38,18 @@ void add_wrong_words(Document& doc, const std::vector<SoakSample>& words) {
 }  // namespace
 
 Table soak_table(const SoakDevice& device) {
-  Table table({left("load"), right("begin"), right("end"), decimal("change %"), right("lowest", 2), decimal("MHz", 1),
-               decimal("C max"), decimal("W"), right("compared %", 3), right("wrong"), right("slices", 4)});
+  const bool has_changes = std::ranges::any_of(
+      device.loads, [](const SoakFigure& f) { return std::isfinite(f.change.low + f.change.high); });
+  Table table({left("load"), right("begin"), right("end"), decimal("change %"), right("95 %", 0, has_changes),
+               right("lowest", 3), decimal("MHz", 2), decimal("C max"), decimal("W", 1), right("compared %", 4),
+               right("wrong"), right("slices", 5)});
   for (const SoakFigure& f : device.loads) {
     const bool has_course = f.rates.size() > 1;
     table.row({"  " + f.name(), soak_rate_text(f, f.begin.value), has_course ? soak_rate_text(f, f.end.value) : "-",
                has_course && std::isfinite(f.change.value) ? fmt::format("{:+.1f}", 100 * f.change.value) : "-",
+               has_course && std::isfinite(f.change.low + f.change.high)
+                   ? fmt::format("{:+.1f} .. {:+.1f}", 100 * f.change.low, 100 * f.change.high)
+                   : "-",
                soak_rate_text(f, f.lowest), digits_text(f.clock_mhz, 4), digits_text(f.temperature_c, 3),
                digits_text(f.power_w, 4), compared_text(f.compared), std::to_string(f.mismatches),
                std::to_string(f.slices)});
@@ -68,7 +74,8 @@ void all_text(Document& doc, const std::vector<SoakSeries>&, const std::vector<S
   }
   if (!devices.empty())
     doc.note(
-        "begin, end: medians of the first and the last third of a load's slices; compared: share of the work with "
+        "begin, end: medians of the first and the last third of a load's slices; 95 %: the interval of the change; "
+        "compared: share of the work with "
         "compared results");
 }
 
