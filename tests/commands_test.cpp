@@ -94,6 +94,16 @@ TEST_CASE("every help is as wide as asked, in groups, with an example") {
     }
 }
 
+TEST_CASE("help shows no list where a command takes one value") {
+  const auto help_of = [](const char* command) { return Options(command_named(command)).help(100); };
+  for (const char* command : {"predict", "simulate"})
+    for (const char* option : {"order", "pool", "memory"})
+      CHECK(help_of(command).find(std::string("--") + option + " LIST") == std::string::npos);
+  CHECK(help_of("predict").find("--pieces N ") != std::string::npos);
+  CHECK(help_of("simulate").find("--memory WORD ") != std::string::npos);
+  CHECK(help_of("pieces").find("--pieces LIST ") != std::string::npos);
+}
+
 TEST_CASE("the examples of every help are taken by their command") {
   for (const Command& command : commands())
     for (const std::string& example : command.examples) {

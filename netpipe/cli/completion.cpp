@@ -31,8 +31,7 @@ std::vector<Completed> options_of(const Command& command) {
   for (const OptionGroup& group : options.groups())
     for (const Option& one : group.options) {
       const Meaning& meaning = glossary().at(one.name);
-      Completed option{one.name, std::string(meaning.value), first_sentence(meaning.text), meaning.letter,
-                       words_of(one)};
+      Completed option{one.name, one.value(), first_sentence(meaning.text), meaning.letter, words_of(one)};
       // A text that only explains words is replaced by these.
       if (!option.words.empty() && meaning.text.starts_with(option.words.front() + ": "))
         option.sentence = fmt::format("{}", fmt::join(option.words, ", "));

@@ -53,7 +53,7 @@ void page_of(std::ostream& out, const Command& command) {
       const Meaning& meaning = glossary().at(option.name);
       out << ".TP\n.BR " << (meaning.letter ? fmt::format("\\-{} \", \" ", meaning.letter) : "");
       out << "\\-\\-" << roff(option.name);
-      if (!meaning.value.empty()) out << fmt::format(" \" \\fI{}\\fR\"", roff(std::string(meaning.value)));
+      if (const std::string value = option.value(); !value.empty()) out << fmt::format(" \" \\fI{}\\fR\"", roff(value));
       out << '\n' << roff(meaning.text);
       if (!option.note.empty()) out << ' ' << roff(option.note);
       if (option.standard) out << fmt::format(" Default: {}.", roff(*option.standard));

@@ -290,12 +290,14 @@ std::pair<std::vector<std::string>, std::vector<std::string>> Options::sides() c
   return {a, b};
 }
 
+std::string Option::value() const { return one_value.empty() ? std::string(glossary().at(name).value) : one_value; }
+
 std::string help_of(const Option& option, std::size_t width) {
   constexpr std::size_t column = 24;  // where the sentences begin
   const Meaning& meaning = glossary().at(option.name);
   std::string left = meaning.letter ? fmt::format("  -{}, --", meaning.letter) : "  --";
   left += option.name;
-  if (!meaning.value.empty()) left += fmt::format(" {}", meaning.value);
+  if (const std::string value = option.value(); !value.empty()) left += ' ' + value;
   std::string right = meaning.text;
   if (!option.note.empty()) right += ' ' + option.note;
   if (option.standard) right += " Default: " + *option.standard + '.';

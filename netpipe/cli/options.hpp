@@ -18,11 +18,14 @@ class Options;
 
 // An option of the glossary as a command has it.
 struct Option {
-  Option(const char* named, std::optional<std::string> by_default = {}, std::string remark = {})
-      : name(named), standard(std::move(by_default)), note(std::move(remark)) {}
+  Option(const char* named, std::optional<std::string> by_default = {}, std::string remark = {},
+         std::string_view one = {})
+      : name(named), standard(std::move(by_default)), note(std::move(remark)), one_value(one) {}
+  std::string value() const;  // its placeholder in help: "SIZE"; empty where it takes none
   std::string name;
   std::optional<std::string> standard;  // what it is if not given
   std::string note;                     // a sentence that holds for this command only
+  std::string one_value;                // the placeholder where this command takes one value, and others a list
 };
 struct OptionGroup {
   std::string title;  // in the help text
