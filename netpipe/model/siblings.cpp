@@ -21,6 +21,9 @@ constexpr double mad_of_sigma = 0.6745, worth_of_mad = 0.37, missing_of_odd = 0.
 constexpr double known_freedom = 10, most_freedom = 50;
 // The variance of a median over that of a mean.
 constexpr double variance_of_median = 1.57;
+// Of many, some are a little sick and within their limit: they do not say how much the healthy ones scatter. Of fewer
+// than twenty the slowest one counts.
+constexpr double share_of_healthy = 0.95;
 
 std::string unit_of(FigureUnit unit) {
   switch (unit) {
@@ -39,11 +42,12 @@ std::vector<double> known_values(std::span<const double> logs) {
   return values;
 }
 
-// Where the slowest of so many normal values is expected (Blom 1958).
-double slowest_in_sigmas(std::size_t count) {
+// Where the value of a rank (from 1) among so many normal ones is expected (Blom 1958).
+double place_in_sigmas(std::size_t rank, std::size_t count) {
   constexpr double alpha = 0.375;
   const double size = static_cast<double>(count);
-  return student_quantile((size - alpha) / (size + 1 - 2 * alpha), std::numeric_limits<double>::infinity());
+  return student_quantile((static_cast<double>(rank) - alpha) / (size + 1 - 2 * alpha),
+                          std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
@@ -103,8 +107,9 @@ Standard standard_of(std::span<const double> logs, const KnownScatter& known, do
   const auto beyond = std::ranges::upper_bound(values, center + std::log1p(known.least)) - values.begin();
   const std::size_t first = std::min(static_cast<std::size_t>(beyond), values.size() - 1);
   for (std::size_t inner = std::max(first, (values.size() + 1) / 2); inner < values.size(); ++inner) {
-    const double slowest = (values[inner - 1] - center) / slowest_in_sigmas(inner);
-    is = standard_of(center, std::max(scatter, slowest), values.size(), known, chance);
+    const auto slow = static_cast<std::size_t>(std::ceil(share_of_healthy * static_cast<double>(inner)));
+    const double wide = (values[slow - 1] - center) / place_in_sigmas(slow, inner);
+    is = standard_of(center, std::max(scatter, wide), values.size(), known, chance);
     if (values[inner] - center > is.limit) break;
   }
   return is;

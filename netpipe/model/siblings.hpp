@@ -26,12 +26,12 @@ struct Standard {
   double limit = not_measured;  // a healthy one is beyond center + limit with the given chance
 };
 // From the center outwards each value is compared with those within it, as long as it is not beyond their limit. Their
-// scatter is what all show, or what the slowest of them shows, if that is more. Healthy clocks are at a ceiling, and
-// most others below it at any distance, so that most values say little of how far the slow ones may be. A sick GPU is
-// beyond a gap; what lies beyond the gap does not widen the limit.
-// NaNs do not count. What is known counts as much as ten degrees of freedom, what is seen as the median absolute
-// deviation of so many is worth; the limit is that quantile of Student's t, of at most 50 degrees since real tails are
-// longer than those of the normal distribution, but at least what anybody would act on.
+// scatter is what all show, or what the slowest of them shows (of more than twenty: the slowest but 5 %), if that is
+// more. Healthy clocks are at a ceiling, and most others below it at any distance, so that most values say little of
+// how far the slow ones may be. A sick GPU is beyond a gap; what lies beyond the gap does not widen the limit. NaNs do
+// not count. What is known counts as much as ten degrees of freedom, what is seen as the median absolute deviation of
+// so many is worth; the limit is that quantile of Student's t, of at most 50 degrees since real tails are longer than
+// those of the normal distribution, but at least what anybody would act on.
 Standard standard_of(std::span<const double> logs, const KnownScatter&, double chance);
 // The same from the center and the scatter of so many others.
 Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter&, double chance);
