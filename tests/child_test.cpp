@@ -256,13 +256,9 @@ TEST_CASE("what a library prints goes to standard error, and what is printed bef
     std::fflush(stdout);
   });
   CHECK(forked.child.wait().exit_code() == 0);
-  const auto text_of = [](int from) {
-    std::string text(100, '\0');
-    text.resize(static_cast<std::size_t>(::pread(from, text.data(), text.size(), 0)));
-    return text;
-  };
-  CHECK(text_of(output.get()) == "before, after");
-  CHECK(text_of(errors.get()) == "and its logNCCL version\n");
+  for (const process::Descriptor* file : {&output, &errors}) ::lseek(file->get(), 0, SEEK_SET);
+  CHECK(all_from(output) == "before, after");
+  CHECK(all_from(errors) == "and its logNCCL version\n");
 }
 
 TEST_CASE("a program in a group of its own does not get what a terminal sends to this one") {

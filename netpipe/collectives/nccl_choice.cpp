@@ -83,7 +83,7 @@ std::optional<std::string> setting(const char* name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// On standard error; NCCL writes them to standard output, which may be npgpu's JSON.
+// Where NCCL's own output goes while npgpu measures.
 void print_warnings(std::string_view log) {
   each_line(log, [](std::string_view line) {
     if (line.find(" NCCL WARN ") != std::string_view::npos)

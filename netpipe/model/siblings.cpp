@@ -101,11 +101,11 @@ Standard standard_of(std::span<const double> logs, const KnownScatter& known, do
   std::vector<double> values = known_values(logs);
   const double center = lower_median(values), scatter = scatter_of(values);
   std::ranges::sort(values);
-  Standard is = standard_of(center, scatter, values.size(), known, chance);
-  if (values.size() < 3) return is;
+  if (values.size() < 3) return standard_of(center, scatter, values.size(), known, chance);
   // None is beyond a limit that is not beyond the least one.
   const auto beyond = std::ranges::upper_bound(values, center + std::log1p(known.least)) - values.begin();
   const std::size_t first = std::min(static_cast<std::size_t>(beyond), values.size() - 1);
+  Standard is;
   for (std::size_t inner = std::max(first, (values.size() + 1) / 2); inner < values.size(); ++inner) {
     const auto slow = static_cast<std::size_t>(std::ceil(share_of_healthy * static_cast<double>(inner)));
     const double wide = (values[slow - 1] - center) / place_in_sigmas(slow, inner);

@@ -47,7 +47,7 @@ Table soak_table(const SoakDevice& device) {
     const bool has_course = f.rates.size() > 1;
     table.row({"  " + f.name(), soak_rate_text(f, f.begin.value), has_course ? soak_rate_text(f, f.end.value) : "-",
                has_course && std::isfinite(f.change.value) ? fmt::format("{:+.1f}", 100 * f.change.value) : "-",
-               has_course && std::isfinite(f.change.low + f.change.high)
+               std::isfinite(f.change.low + f.change.high)
                    ? fmt::format("{:+.1f} .. {:+.1f}", 100 * f.change.low, 100 * f.change.high)
                    : "-",
                soak_rate_text(f, f.lowest), digits_text(f.clock_mhz, 4), digits_text(f.temperature_c, 3),
