@@ -157,11 +157,14 @@ with folder() as where:
     # Within 0.4 % for 20 seeds of the noise.
     check(abs(ratio - 1) < 0.015, f"predicted over simulated: {ratio}")
 
-    # Where the trace was stopped varies, so its intervals do: one may be too wide to tell.
+    # A busy host leaves some points with their least rounds: too few values to tell, which the comparison says.
     same = json.loads(run("compare", trace, trace, "--json").out)
-    counts = same["counts"]
-    told = counts["same"] / (counts["same"] + counts["cannot-tell"])
-    check(same["outcome"] in ("not-slower", "cannot-tell") and told > 0.95 and not any(n for what, n in counts.items() if what not in ("same", "cannot-tell")), f"all of it compares: {counts}")
+    counts, every = same["counts"], [point for case in same["cases"] for point in case["points"]]
+    wide = [point for point in every if point["verdict"] == "cannot-tell"]
+    check(same["outcome"] in ("not-slower", "cannot-tell") and counts["same"] + counts["cannot-tell"] == sum(counts.values()), f"all of it compares: {counts}")
+    check(counts["same"] > 0.5 * sum(counts.values()), f"most of it is the same: {counts}")
+    check(all(point["change"] == 0 for point in every), "nothing differs from itself")
+    check(all(point["shown"] is None or point["shown"] > point["tolerance"] for point in wide), f"what cannot be told has wide intervals: {wide}")
     # A lane is a case of its own there.
     counts = {kind: sum(len(c["points"]) for c in same["cases"] if c["kind"] == kind and c["lane"] == 0) for kind in AXES}
     check(counts == planned, f"of every kind: {counts}")
