@@ -27,6 +27,22 @@ PointNames points_of(const HealthFinding& finding) {
   return names;
 }
 
+// How many quiet visits the most disturbed of these points lacks until its figures use those alone.
+std::uint32_t lacks_quiet_visits(const Trace& trace, const PointNames& names) {
+  std::size_t most = 0;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>())
+      for (const Point<K>& point : points_of(series)) {
+        if (!names.contains({title(series.question), text_of(point.axes)})) continue;
+        const auto quiet = static_cast<std::size_t>(
+            std::ranges::count_if(point.visits, [](const auto* visit) { return visit->causes() == 0; }));
+        const std::size_t disturbed = point.visits.size() - quiet;
+        if (disturbed > quiet) most = std::max(most, disturbed - quiet);
+      }
+  });
+  return static_cast<std::uint32_t>(most);
+}
+
 void rest_for(Seconds time) {
   constexpr std::chrono::milliseconds between_looks{50};
   for (const Seconds end = steady_clock().now() + time; steady_clock().now() < end && !stop_asked();)
@@ -72,7 +88,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   if (time <= Seconds{0}) return look;
   // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
   constexpr std::uint32_t least_rounds = 8, rounds_of_disturbed = 4, most_rounds = 16, passes_of_slow = 4,
-                          fewest_rounds = 3;
+                          fewest_rounds = 3, spare_rounds = 2;
   const bool is_measured = std::ranges::any_of(plan.devices(), [](const auto& device) { return !device.simulated; });
   std::uint32_t rounds = least_rounds, done = 0;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
@@ -90,7 +106,8 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     }
     PointNames names;
     bool is_any_undecided = false, are_all_disturbed = true;
-    for (const HealthFinding& finding : health_of(read_trace(how.output), rules)) {
+    const Trace trace = read_trace(how.output);
+    for (const HealthFinding& finding : health_of(trace, rules)) {
       if (!is_unsettled(finding)) continue;
       // What others disturbed gets one quiet moment more. What is slow has to stay slow for all of the time, or what a
       // host did for a second or two would drain a node.
@@ -107,7 +124,9 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     // Spread over the time.
     const Seconds due = time / passes_of_slow * look.passes - (steady_clock().now() - begin);
     if (is_measured && !is_any_undecided) rest_for(due);
-    if (done == 0 && are_all_disturbed) rounds = rounds_of_disturbed;
+    if (done == 0)  // as many quiet visits as outweigh those beside other GPUs
+      rounds = std::max(are_all_disturbed ? rounds_of_disturbed : least_rounds,
+                        lacks_quiet_visits(trace, names) + spare_rounds);
     how.first_round = first;
     how.end_round = first + rounds;
     for (const auto& name : names) look.points += looked[name]++ == 0;
