@@ -74,11 +74,23 @@ void print_check(const Options& options, const CheckOf& check, const Ending& end
   if (!nagios) std::cout << one_line(line) << '\n';
 }
 
-void write_reports(const Options& options, const CheckOf& check) {
-  if (const auto path = options.maybe("junit"))
-    write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
-  if (const auto path = options.maybe("openmetrics"))
-    write_file("openmetrics", *path, true, [&](std::ostream& out) { check_openmetrics(out, check); });
+// What could not be written is said, and costs no verdict: whoever drains a node by it goes by the exit code. False if
+// something could not.
+bool write_reports(const Options& options, const CheckOf& check) {
+  bool are_written = true;
+  const auto write = [&](const char* option, auto&& report) {
+    const auto path = options.maybe(option);
+    if (!path) return;
+    try {
+      write_file(option, *path, true, [&](std::ostream& out) { report(out, check); });
+    } catch (const Error& e) {
+      std::cerr << "npgpu: " << one_line(e.what()) << '\n';
+      are_written = false;
+    }
+  };
+  write("junit", check_junit);
+  write("openmetrics", check_openmetrics);
+  return are_written;
 }
 
 }  // namespace
@@ -92,9 +104,10 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
                     : nagios                     ? unknown_to_nagios
                     : ending.is_stopped          ? exit_code::stopped
                                                  : exit_code_of_verdict(check.verdict, ending.is_nothing);
-  // A disk that is full does not cost the verdict; of a plugin the first line and the code have to agree.
+  // Of a plugin the first line and the code have to agree.
   if (!nagios) print_check(options, check, ending, nagios);
-  write_reports(options, check);
+  if (!write_reports(options, check) && check.exit_code == exit_code::done)
+    check.exit_code = nagios ? unknown_to_nagios : exit_code::failed;
   if (nagios) print_check(options, check, ending, nagios);
   return check.exit_code;
 }

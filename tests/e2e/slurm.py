@@ -537,6 +537,7 @@ OUTCOMES = {
     "another check runs all the time": [Outcome(prepare=locked, limit_s=2)],
     "`state` cannot be written, and ok": [Outcome(ends(0), state="/proc/npgpu")],
     "`state` cannot be written, and broken": [Outcome(ends(6), state="/proc/npgpu")],
+    "`metrics` cannot be written, and broken": [Outcome(ends(6), metrics="/proc/npgpu")],
     "`site.conf` is missing": [Outcome(prepare=without("site.conf"))],
     "`site.conf` has a mistake": [Outcome(prepare=instead("site.conf", text)) for text in (
         "node_gpus=(2\n", "exit 1\n", "nosuchcommand\n", "echo $(($0))\n")],
