@@ -121,13 +121,16 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
     add_facts(record, trace.provenance);
     return record;
   };
-  // What was measured with a second process is no device's health.
-  for (const auto& series : trace.of<Transfers>())
-    if (!is_beside(series.question)) record_of(device_of(series.question), series).transfers.push_back(&series);
+  for (const auto& series : trace.of<Transfers>()) {
+    DeviceRecord& of = record_of(device_of(series.question), series);
+    (is_beside(series.question) ? of.transfers_beside : of.transfers).push_back(&series);
+  }
   for (const auto& series : trace.of<Probes>()) record_of(device_of(series.question), series).probes.push_back(&series);
   for (const auto& series : trace.of<Jobs>()) record_of(device_of(series.question), series).jobs.push_back(&series);
-  for (const auto& series : trace.of<Calls>())
-    if (!is_beside(series.question)) record_of(device_of(series.question), series).calls.push_back(&series);
+  for (const auto& series : trace.of<Calls>()) {
+    DeviceRecord& of = record_of(device_of(series.question), series);
+    (is_beside(series.question) ? of.calls_beside : of.calls).push_back(&series);
+  }
   for (const auto& series : trace.of<Partitions>())
     record_of(device_of(series.question), series).partitions.push_back(&series);
   for (const auto& series : trace.of<Soaks>()) record_of(device_of(series.question), series).soaks.push_back(&series);

@@ -26,6 +26,9 @@ struct DeviceRecord {
   std::vector<const SoakSeries*> soaks{};
   std::vector<const PieceSeries*> pieces{};
   std::vector<const EnergySeries*> energies{};
+  // With a second process: their times say nothing of its health, but their results must be right.
+  std::vector<const TransferSeries*> transfers_beside{};
+  std::vector<const CallSeries*> calls_beside{};
 
   bool is_host() const { return id == "host"; }
   // Whether its calls are CUDA's, of which it is known what they usually cost.

@@ -46,6 +46,9 @@ template <class K> void count_results(const Series<K>& series, Counts& counts) {
   const bool is_told =
       series.failure == Failure::wrong || series.failure == Failure::lost || series.failure == Failure::defect;
   if (!series.error.empty() && !is_told) counts.add_error(title(series.question) + ": " + series.error);
+}
+
+template <class K> void count_figures(const Series<K>& series, Counts& counts) {
   if (series.visits.empty() && series.error.empty()) {
     ++counts.points;
     counts.add_without_figure(title(series.question), "never visited");
@@ -75,6 +78,7 @@ template <class K> void count_points(const std::vector<const Series<K>*>& all, C
   for (const Series<K>* series : all) {
     if (!is_judged_between_gpus(*series)) {
       count_results(*series, counts);
+      count_figures(*series, counts);
       counts.alone += points_of(*series).size();
     }
     for (const Point<K>& point : points_of(*series)) {
@@ -171,6 +175,9 @@ void judge_runs(Findings& findings) {
   count_points<Soaks>(of.soaks, counts);
   count_points<Pieces>(of.pieces, counts);
   count_points<Energies>(of.energies, counts);
+  for (const TransferSeries* series : of.transfers_beside)
+    if (!is_judged_between_gpus(*series)) count_results(*series, counts);
+  for (const CallSeries* series : of.calls_beside) count_results(*series, counts);
 
   if (counts.compared == 0) {
     findings.skip("results", fmt::format("results: {}", counts.alone ? "none was compared" : nothing_alone));

@@ -90,7 +90,6 @@ std::vector<CopyResults> copy_results(const Trace& trace) {
     return fresh;
   };
   for (const TransferSeries& series : trace.of<Transfers>()) {
-    if (is_beside(series.question)) continue;
     const std::vector<Lane> lanes_of_case = lanes(series.question);
     const bool several = gpus_of_lanes(lanes_of_case) > 1;
     for (const TransferSample& sample : series.samples) {
@@ -104,9 +103,9 @@ std::vector<CopyResults> copy_results(const Trace& trace) {
       one.wrong_bytes = both_kinds(one.wrong_bytes, wrong_bytes_of(sentence));
       if (one.first_wrong.empty()) one.first_wrong = sentence;
     }
-    // Of many lanes at once nobody knows which of them failed.
+    // Of many lanes at once nobody knows which of them failed; and a second process may be why.
     constexpr std::size_t pair = 2;
-    if (lanes_of_case.size() > pair) continue;
+    if (lanes_of_case.size() > pair || is_beside(series.question)) continue;
     for (std::uint32_t lane = 0; lane < lanes_of_case.size(); ++lane) {
       if (!lanes_of_case[lane].measured) continue;
       CopyResults& one = of(lanes_of_case[lane]);
