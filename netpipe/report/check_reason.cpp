@@ -37,8 +37,8 @@ constexpr Brief briefs[] = {{"results", "wrong results"},
                             {"h2d_rate", "H2D"},
                             {"d2h_rate", "D2H"},
                             {"d2d_rate", "D2D"},
-                            {"h2d_rate_1mib", "H2D 1 MiB"},
-                            {"d2h_rate_1mib", "D2H 1 MiB"},
+                            {"h2d_rate_1mib", "H2D few MiB"},
+                            {"d2h_rate_1mib", "D2H few MiB"},
                             {"h2d_time", "small H2D"},
                             {"d2h_time", "small D2H"},
                             {"copy_time", "small copies"},
@@ -84,6 +84,7 @@ std::string brief_of_copies(std::string text) {
 
 std::string brief_text(const HealthFinding& finding) {
   if (finding.metric.starts_with("peer_")) return brief_of_copies(finding.text);
+  if (finding.metric == "results" && !(finding.value > 0)) return "no results";  // of a GPU that was lost
   const std::string name = brief_name(finding.metric);
   const bool has_both = std::isfinite(finding.value) && std::isfinite(finding.limit);
   if (finding.metric == "pcie_link" && has_both)

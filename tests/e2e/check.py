@@ -172,6 +172,60 @@ def second_look(at):
     check(False, "nothing was measured again in twenty runs")
 
 
+def what_it_says(at):
+    """What a GPU itself says of its clock or its slot is the cause that is named."""
+    def found_of(name, changes, *how, base=HEALTHY):
+        done = run("check", "--level", 1, "--device", seeded(at, base, 7, **changes), "--json", *how)
+        found = json.loads(done.out)
+        return done.code, {f["metric"]: f for f in found["findings"] if f["health"] in ("fail", "warn")}
+
+    def why(finding):
+        return [one["cause"] for one in finding["explanations"]]
+
+    slow_clock = {"hardware": {"shader_clock_mhz": 1700}}
+    code, found = found_of("held", slow_clock | {"telemetry": {"throttle_reasons": 4, "power_w": 698}})
+    check(code == 3 and why(found["compute_fp32_rate"]) == ["throttle_power"] and "sm_clock" not in found,
+          f"held at the usual power limit: {code} {found}")
+    code, found = found_of("boost", slow_clock | {"telemetry": {"throttle_reasons": 16}})
+    check(code == 3 and why(found["compute_fp32_rate"]) == why(found["sm_clock"]) == ["sync_boost"], f"sync boost: {code} {found}")
+    # In a slot with fewer lanes or of an older generation a GPU is judged by what the slot can carry.
+    def links(gb_s):
+        return {way: {"pinned": {"rate_gb_s": gb_s}} for way in ("h2d", "d2h")}
+
+    lanes = {"facts": {"max_pcie_lanes": 8}, "link": {"generation": 5, "lanes": 8}}
+    older = {"facts": {"max_pcie_generation": 4, "gpu_max_pcie_generation": 5}, "link": {"generation": 4, "lanes": 16}}
+    for name, changes in (("lanes", lanes), ("older", older)):
+        code, found = found_of(name, changes | {"links": links(26.5)})
+        check(code == 0 and set(found) == {"pcie_link"} and why(found["pcie_link"]) == ["link_slot"], f"a lesser slot, {name}: {code} {found}")
+        code, found = found_of(name, changes | {"links": links(20)})
+        check(code == 3 and why(found["h2d_rate"]) == why(found["h2d_rate_1mib"]) == ["link"], f"and a slow link in it, {name}: {code} {found}")
+    line = run("check", "--level", 1, "--quiet", "--device", seeded(at, HEALTHY, 7, faults=[{"call": 500, "kind": "lost"}])).out
+    check("device lost, no results" in line and "wrong" not in line, f"a lost GPU: {line}")
+    # A clock that passes and one that fails have the same limit.
+    limits = []
+    for mhz in (1980, 1900):
+        out = run("check", "--level", 1, "--json", "--device", seeded(at, HEALTHY, 7, hardware={"shader_clock_mhz": mhz})).out
+        limits.append([f["limit"] for f in json.loads(out)["findings"] if f["metric"] == "sm_clock"])
+    check(limits[0] == limits[1] != [], f"the limit of a clock: {limits}")
+
+
+def one_of_two(at):
+    """Two GPUs are measured at once, and what is slow of one of them is measured again while the other one rests: it is
+    slow however many visits came before."""
+    spec = {"name": "two", "source": "made here", "gpu": HEALTHY, "gpus": 2, "memory": [{"at": "socket0"}],
+            "links": [{"between": "gpu0", "and": "gpu1", "gb_s": 450, "latency_us": 0.5, "nvlinks": 18, "nvlink_version": "4.0"},
+                      {"between": "gpu*", "and": "socket0", "gb_s": 55.4, "latency_us": 1}],
+            "caps": {"write_gb_s": 396.4, "read_gb_s": 394, "kernel_gb_s": 376},
+            "instead": [{"between": "gpu1", "and": "socket0", "gb_s": 55.4, "back_gb_s": 27.5, "latency_us": 0.5}]}
+    path = os.path.join(at, "two.json")
+    json.dump(spec, open(path, "w"))
+    for how in (["--level", 1], ["--level", 2], ["--level", 2, "--rounds", 13], ["--level", 1, "--rounds", 18]):
+        done = run("check", *how, "--device", "sim:" + path, "--json")
+        wrong = {(f["device"], f["metric"]) for f in json.loads(done.out)["findings"] if f["health"] == "fail"}
+        check(done.code == 3 and (f"sim:{path}:1", "h2d_rate") in wrong and not any(gpu == f"sim:{path}:0" for gpu, _ in wrong),
+              f"one slow GPU of two, {how}: code {done.code}, {wrong}")
+
+
 def as_plugin(out):
     """What a plugin's first line says, and its figures: {label: (value, critical limit)}."""
     said, _, figures = out.split("\n")[0].partition("|")
@@ -280,6 +334,18 @@ def nodes(at):
     check(code == 6 and {metric for _, metric in wrongs} == {"results"}, f"wrong results of a load: {verdict} {wrongs}")
     verdict, code, wrongs, _ = kept_node(at, "h100x2_collectives", timeless)
     check((verdict, code) == ("failed to run", 1), f"operations without a time: {verdict} {code} {wrongs}")
+    # With a second process the times say nothing of a GPU's health, and the results all the same.
+    for kind, series in (("transfers", "0013"), ("calls", "0001")):
+        def wrong_beside(file):
+            assert file[f"{kind}/{series}"].attrs["beside"] not in ("nobody", b"nobody")
+            samples = file[f"{kind}/{series}/samples"][:]
+            samples["intact"][samples["intact"] == 1] = 0
+            samples["intact"][0] = 0
+            file[f"{kind}/{series}/samples"][...] = samples
+
+        verdict, code, wrongs, _ = kept_node(at, "h200_processes", wrong_beside)
+        check((verdict, code) == ("broken", 6) and "results" in {metric for _, metric in wrongs},
+              f"wrong results of {kind} with a second process: {verdict} {code} {wrongs}")
     metrics = os.path.join(at, "node.prom")
     for name in ("h200x2_matrix", "h200x2_graphs"):
         run("check", "--trace", os.path.join(SOURCE, "data/traces", name + ".h5"), "--quiet", "--openmetrics", metrics)
@@ -563,7 +629,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, outputs, nodes, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, what_it_says, one_of_two, outputs, nodes, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

@@ -32,6 +32,23 @@ std::uint64_t reasons_of(const Findings& findings) {
   return reasons;
 }
 
+// Null where no visit was held back, or nobody could read it.
+const HealthFinding* seen_throttling(const Findings& findings) {
+  const HealthFinding* const throttle = findings.find("throttle");
+  return throttle && throttle->health != Health::skip && throttle->value > 0 ? throttle : nullptr;
+}
+
+std::string with_text_of(const Findings& findings, const char* metric, std::string evidence) {
+  if (const HealthFinding* const finding = findings.find(metric); finding && finding->health != Health::skip)
+    evidence += "; " + finding->text;
+  return evidence;
+}
+
+bool is_clock_lowered(const Findings& findings) {
+  const HealthFinding* const clock = findings.find("sm_clock");
+  return clock && clock->value < is_its_maximum * findings.of.fact("max_sm_clock_mhz");
+}
+
 }  // namespace
 
 Maybe neighbour(const Findings& findings, const std::string& metric) {
@@ -91,13 +108,16 @@ Maybe degraded_link(const Findings& findings) {
 Maybe lesser_slot(const Findings& findings) {
   const DeviceRecord& of = findings.of;
   const HealthFinding* const link = findings.find("pcie_link");
+  if (!link || link->health != Health::warn || !is_lesser_slot(of)) return std::nullopt;
   const double of_both = of.fact("max_pcie_generation"), of_gpu = of.fact("gpu_max_pcie_generation");
-  if (!link || link->health != Health::pass || !(of_gpu > of_both) || !copies_go_over_pcie(of)) return std::nullopt;
-  return Explanation{"link_slot",
-                     fmt::format("the slot has PCIe Gen{:g}, and the GPU could have Gen{:g}", of_both, of_gpu),
-                     link->text,
-                     "look at the slot's speed in the BIOS, or use a faster slot; compare nodes with such slots with a "
-                     "good one of them (--reference)"};
+  return Explanation{
+      "link_slot",
+      of_gpu > of_both ? fmt::format("the slot has PCIe Gen{:g}, and the GPU could have Gen{:g}", of_both, of_gpu)
+                       : fmt::format("the slot has {:g} lanes, and the GPU could have {:g}", of.fact("max_pcie_lanes"),
+                                     usual_lanes(of)),
+      link->text,
+      "look at the slot's speed and lanes in the BIOS, or use a better slot; compare nodes with such slots with a good "
+      "one of them (--reference)"};
 }
 
 Maybe far_processors(const Findings& findings) {
@@ -126,35 +146,46 @@ Maybe link_errors(const Findings& findings) {
                 "reseat the GPU and its riser or cable; replace them if the count goes on rising");
 }
 
+Maybe too_hot(const Findings& findings) {
+  const HealthFinding* const throttle = seen_throttling(findings);
+  if (!throttle || !(reasons_of(findings) & (0x20 | 0x40))) return std::nullopt;
+  return Explanation{"throttle_thermal", "the GPU is too hot and lowers its clocks",
+                     with_text_of(findings, "temperature", throttle->text),
+                     "look at fans, air flow and the inlet temperature; clean or reseat the heat sink"};
+}
+
 Maybe throttled(const Findings& findings) {
-  if (!findings.is_bad("throttle")) return std::nullopt;
+  if (Maybe hot = too_hot(findings)) return hot;
+  const HealthFinding* const throttle = seen_throttling(findings);
+  if (!throttle) return std::nullopt;
   const std::uint64_t reasons = reasons_of(findings);
-  std::string evidence = findings.find("throttle")->text;
-  const auto with = [&](const char* metric) {
-    if (const HealthFinding* const finding = findings.find(metric); finding && finding->health != Health::skip)
-      evidence += "; " + finding->text;
-  };
-  if (reasons & (0x20 | 0x40)) {
-    with("temperature");
-    return Explanation{"throttle_thermal", "the GPU is too hot and lowers its clocks", evidence,
-                       "look at fans, air flow and the inlet temperature; clean or reseat the heat sink"};
-  }
   if (reasons & 0x80)
-    return Explanation{"throttle_brake", "the node's power supply brakes the GPU", evidence,
+    return Explanation{"throttle_brake", "the node's power supply brakes the GPU", throttle->text,
                        "look at the power supplies and their cables in the BMC's log"};
   if (reasons & 0x8)
     return Explanation{"throttle_hardware", "the GPU's hardware lowers its clocks: too hot, or too little power",
-                       evidence, "look at temperature, power cables and the BMC's log"};
-  with("power");
-  return Explanation{"throttle_power", "the GPU is held at its power limit", evidence,
-                     "raise the limit where the node allows it: nvidia-smi -pl"};
+                       throttle->text, "look at temperature, power cables and the BMC's log"};
+  const std::string evidence = with_text_of(findings, "power", throttle->text);
+  if (throttle->health != Health::pass)
+    return Explanation{"throttle_power", "the GPU is held at its power limit", evidence,
+                       "raise the limit where the node allows it: nvidia-smi -pl"};
+  if (!is_clock_lowered(findings)) return std::nullopt;
+  return Explanation{"throttle_power", "the GPU is held at its usual power limit, which lowers its clock",
+                     with_text_of(findings, "sm_clock", evidence),
+                     "compare it with others of its model under the same load (npgpu fleet, --reference); a hotter GPU "
+                     "reaches the limit at a lower clock: look at its cooling"};
 }
 
 Maybe capped_clock(const Findings& findings) {
-  if (findings.is_bad("throttle")) return std::nullopt;  // which says why
+  if (throttled(findings)) return std::nullopt;  // which says why
+  const std::uint64_t reasons = reasons_of(findings);
+  if ((reasons & 0x10) && is_clock_lowered(findings))
+    return Explanation{"sync_boost", "sync boost holds the SM clock at that of the slowest GPU of its group",
+                       findings.find("sm_clock")->text + "; NVML's reason is sync boost",
+                       "look for what slows the others of its group, or take it out of the group"};
   Maybe capped = if_bad(findings, "sm_clock", "clock_cap", "the SM clock is capped, and no throttle reason says why",
                         "lift locked clocks and application clocks: nvidia-smi -rgc; nvidia-smi -rac");
-  if (capped && (reasons_of(findings) & 0x2)) {
+  if (capped && (reasons & 0x2)) {
     capped->what = "the SM clock is capped by application clocks";
     capped->evidence += "; NVML's reason is the setting of application clocks";
   }

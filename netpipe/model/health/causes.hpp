@@ -19,6 +19,7 @@ std::optional<Explanation> translating_iommu(const Findings&);
 std::optional<Explanation> redirecting_acs(const Findings&);
 std::optional<Explanation> confidential_computing(const Findings&);
 std::optional<Explanation> link_errors(const Findings&);
+std::optional<Explanation> too_hot(const Findings&);
 std::optional<Explanation> throttled(const Findings&);
 std::optional<Explanation> capped_clock(const Findings&);
 std::optional<Explanation> capped_memory_clock(const Findings&);

@@ -92,9 +92,8 @@ bool has_usual_power_limit(const DeviceRecord& of) {
 }
 bool is_held_by_power_alone(const Load& load) { return (load.reasons & slowing_reasons) == power_cap; }
 
-// A GPU at work is expected at its highest clock, but for a step or two of boost. NVML's maximum is no promise: some
-// models never reach it under load. What is far below it without a reason is capped.
-constexpr double is_its_maximum = 0.97, is_usual = 0.85, is_capped = 0.75;
+// NVML's maximum is no promise: some models never reach it under load. What is far below it without a reason is capped.
+constexpr double is_usual = 0.85, is_capped = 0.75;
 
 // Of the readings of all visits: one that was low, or some among others, say nothing of the rest.
 bool is_below(const std::vector<double>& mhz, double least) {
@@ -112,15 +111,18 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
   }
   const double middle = median(mhz), share = middle / most;
   const Referred reference = reference_for(findings, metric);
+  double limit = is_capped * most;
+  std::string basis = fmt::format("{:.0f} MHz * {:g}", most, is_capped);
   if (reference.figure && !is_power_limited) {
-    const double least = reference.figure->value * (1 - reference.figure->tolerance);
-    if (is_below(mhz, least)) {
+    limit = reference.figure->value * (1 - reference.figure->tolerance);
+    basis = fmt::format("{}: {:.0f} MHz - {:.3g} %", reference.of, reference.figure->value,
+                        100 * reference.figure->tolerance);
+    if (is_below(mhz, limit)) {
       HealthFinding& finding =
           findings.add(metric, Health::fail,
-                       fmt::format("{} clock {:.0f} MHz under load, at least {:.0f} MHz", name, middle, least));
-      finding.basis = fmt::format("{}: {:.0f} MHz - {:.3g} %", reference.of, reference.figure->value,
-                                  100 * reference.figure->tolerance);
-      with_value(finding, middle, least, "MHz");
+                       fmt::format("{} clock {:.0f} MHz under load, at least {:.0f} MHz", name, middle, limit));
+      finding.basis = basis;
+      with_value(finding, middle, limit, "MHz");
       return;
     }
   }
@@ -139,8 +141,8 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
       text += fmt::format("; {} reading{} cannot say that it is held there", mhz.size(), mhz.size() == 1 ? "" : "s");
   }
   HealthFinding& finding = findings.add(metric, health, text);
-  with_value(finding, middle, is_capped * most, "MHz");
-  finding.basis = fmt::format("{:.0f} MHz * {:g}", most, is_capped);
+  with_value(finding, middle, limit, "MHz");
+  finding.basis = basis;
 }
 
 void judge_throttling(Findings& findings, const Load& load) {
@@ -185,10 +187,14 @@ void judge_power(Findings& findings, const Load& load) {
     findings.skip("power", std::isnan(as_read) ? "power: not in this trace" : "power: " + why_not_read(as_read, "W"));
     return;
   }
+  const bool is_lowered = limit < 0.99 * usual;
+  if (std::isnan(load.power_w) && !is_lowered) {
+    findings.skip("power", fmt::format("power: {}; limit {:.0f} W", why_not_read(as_read, "W"), limit));
+    return;
+  }
   std::string text =
       std::isnan(load.power_w) ? "power " + why_not_read(as_read, "W") : fmt::format("at most {:.0f} W", load.power_w);
   if (!std::isnan(limit)) text += fmt::format(", limit {:.0f} W", limit);
-  const bool is_lowered = limit < 0.99 * usual;
   if (is_lowered) text += fmt::format(", and {:.0f} W is usual", usual);
   HealthFinding& finding = findings.add("power", is_lowered ? Health::warn : Health::pass, text);
   with_value(finding, load.power_w, limit, "W");

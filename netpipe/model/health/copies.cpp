@@ -59,7 +59,11 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
     return;
   }
   const std::vector<TransferResult> all = copies_of(*series);
-  const double link = series->limit.per_s;
+  // Not more than GPU and slot can carry, whatever a simulated link's limit is.
+  const double pcie = copies_go_over_pcie(of) ? best_pcie_rate(of) : not_measured;
+  const bool is_by_slot = pcie < 0.99 * series->limit.per_s;
+  const double link = is_by_slot ? pcie : series->limit.per_s;
+  const std::string source = is_by_slot ? "what GPU and slot can carry" : series->limit.source;
   const bool is_old = of.fact("max_pcie_generation") <= 4;
   const double share = !copies_go_over_pcie(of) ? least_share_of_c2c
                        : is_old                 ? least_share_of_old_link
@@ -79,13 +83,13 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .seen = rate_of(*series, *copy),
                      .unit = "B/s",
                      .limit = link > 0 ? floor(*copy) : not_measured,
-                     .basis = link > 0 ? basis : series->limit.source,
+                     .basis = link > 0 ? basis : source,
                      .tolerance = 0.05,
                      .possible = link,
                      .other_points = copy->other_points});
   };
-  const std::string link_text = fmt::format(
-      "{}: {} * {:g}", series->limit.source.substr(0, series->limit.source.find(':')), figure_text(link, "B/s"), share);
+  const std::string link_text =
+      fmt::format("{}: {} * {:g}", source.substr(0, source.find(':')), figure_text(link, "B/s"), share);
   const std::string overhead = fmt::format(", and {:g} us", microseconds(most_copy_overhead));
   rate(prefix + "_rate", large_copy, UINT64_MAX, link_text + overhead);
   if (std::ranges::any_of(

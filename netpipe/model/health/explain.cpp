@@ -10,8 +10,8 @@ namespace {
 using CauseIn = std::optional<Explanation> (*)(const Findings&);
 
 // Copies between host and device; kernels; the host's calls.
-constexpr CauseIn of_copies[] = {degraded_link, confidential_computing, far_processors,  link_errors,
-                                 lesser_slot,   translating_iommu,      redirecting_acs, partitioned};
+constexpr CauseIn of_copies[] = {degraded_link,     confidential_computing, far_processors, link_errors,
+                                 translating_iommu, redirecting_acs,        partitioned};
 constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
 constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
                                  failing_memory, missing_multiprocessors, partitioned};
@@ -22,12 +22,19 @@ struct Own {
   std::string_view metric;
   CauseIn cause;
 };
-constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", throttled},
-                                 {"temperature", throttled},       {"memory_clock", capped_memory_clock},
-                                 {"sms", missing_multiprocessors}, {"mig", partitioned},
-                                 {"numa", far_processors},         {"pcie_replays", link_errors},
-                                 {"results", wrong_results},       {"errors", errors},
-                                 {"device_lost", lost_device},     {"device_defect", lost_device},
+constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},
+                                 {"pcie_link", lesser_slot},
+                                 {"throttle", throttled},
+                                 {"temperature", too_hot},
+                                 {"memory_clock", capped_memory_clock},
+                                 {"sms", missing_multiprocessors},
+                                 {"mig", partitioned},
+                                 {"numa", far_processors},
+                                 {"pcie_replays", link_errors},
+                                 {"results", wrong_results},
+                                 {"errors", errors},
+                                 {"device_lost", lost_device},
+                                 {"device_defect", lost_device},
                                  {"cpu_quota", small_quota}};
 
 constexpr const char* slow_bytes = "the link is trained as it should be, and bytes are slow";
@@ -146,7 +153,10 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));
   for (const Own& own : own_causes_of)
     if (own.metric == finding.metric) add(own.cause(findings));
-  for (const CauseIn cause : causes_of(kind)) add(cause(findings));
+  const auto causes = causes_of(kind);
+  // What is compared with GPUs in better slots is slow for that.
+  if (causes.data() == std::data(of_copies) && finding.limit > best_pcie_rate(findings.of)) add(lesser_slot(findings));
+  for (const CauseIn cause : causes) add(cause(findings));
   if (finding.health == Health::undecided) {
     for (const HealthFinding& other : findings.all)
       if (is_slow(other) && are_alike(other, finding)) add(other.explanations.front());
@@ -158,8 +168,14 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
 void add_last_resort(const Findings& findings, HealthFinding& finding) {
   if (finding.health == Health::unjudged) return;  // its text says why
   const std::string kind = metric_kind(finding.metric);
+  // What slows large copies down slows those of a few MiB.
+  constexpr std::string_view of_few_mib = "_1mib";
+  if (kind.ends_with(of_few_mib) && finding.explanations.empty()) {
+    const HealthFinding* const large = findings.find(kind.substr(0, kind.size() - of_few_mib.size()));
+    if (large && is_slow(*large)) finding.explanations.push_back(large->explanations.front());
+  }
   const HealthFinding* const link = findings.find("pcie_link");
-  const bool is_trained_well = link && link->health == Health::pass;
+  const bool is_trained_well = link && (link->health == Health::pass || link->health == Health::warn);
   for (const Last& last : last_resorts) {
     if (!finding.explanations.empty()) break;
     if (!kind.ends_with(last.metric_ends)) continue;

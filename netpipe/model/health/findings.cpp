@@ -44,7 +44,11 @@ struct Decider {
 
 Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool more = figure.allowed == Allowed::at_least;
-  if (const Referred reference = reference_for(findings, figure.metric); reference.figure) {
+  const Referred reference = reference_for(findings, figure.metric);
+  // GPUs of the same model with a faster link are no reference for one in a lesser slot; the user's own is.
+  const auto& own = findings.rules.figures;
+  const bool is_own = std::ranges::any_of(own, [&](const auto& one) { return &one == reference.figure; });
+  if (reference.figure && (is_own || !more || !(reference.figure->value > figure.possible))) {
     const double tolerance = std::isnan(reference.figure->tolerance) ? figure.tolerance : reference.figure->tolerance;
     return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),

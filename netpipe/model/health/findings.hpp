@@ -20,6 +20,8 @@ namespace npgpu::model {
 
 // The reason for a lower clock that is no fault: the device is held at its power limit (NVML's bit).
 constexpr std::uint64_t power_cap = 0x4;
+// An SM clock is at its maximum from this share on: a GPU at work is expected there, but for a step or two of boost.
+constexpr double is_its_maximum = 0.97;
 
 // The findings of one device, as they come.
 class Findings {
@@ -151,6 +153,12 @@ bool is_part_of_gpu(const DeviceRecord&);
 bool is_reached_over_c2c(const DeviceRecord&);
 // False also where they were faster than any that the PCIe link could carry.
 bool copies_go_over_pcie(const DeviceRecord&);
+// What GPU and slot can carry together in one direction, in bytes a second.
+double best_pcie_rate(const DeviceRecord&);
+// The lanes that every GPU of its model has; NaN where that is not known.
+double usual_lanes(const DeviceRecord&);
+// The slot has an older generation or fewer lanes than the GPU.
+bool is_lesser_slot(const DeviceRecord&);
 // Of the node: GPUs that the bus shows and that do not answer. Nothing where the trace does not say.
 std::optional<HealthFinding> judge_census(const Trace&);
 // What says that the device stopped answering; nothing if nothing does.

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/models.hpp"
 #include "npgpu/compare.hpp"
 
 namespace npgpu::model {
@@ -16,6 +17,7 @@ std::string more_of_one(const DeviceRecord& of, double generation, double lanes)
   std::string text;
   if (of.fact("gpu_max_pcie_generation") > generation)
     text += fmt::format("; the GPU could have Gen{:g}", of.fact("gpu_max_pcie_generation"));
+  if (usual_lanes(of) > lanes) text += fmt::format("; the GPU could have x{:g}", usual_lanes(of));
   if (of.fact("slot_pcie_generation") > generation)
     text += fmt::format("; the slot could have Gen{:g}", of.fact("slot_pcie_generation"));
   if (of.fact("slot_pcie_lanes") > lanes)
@@ -49,10 +51,23 @@ bool is_reached_over_c2c(const DeviceRecord& of) {
   return of.counter("c2c_links_active") > 0 || of.fact("pageable_memory_access_uses_host_page_tables") > 0;
 }
 
+double best_pcie_rate(const DeviceRecord& of) {
+  return pcie_rate(of.fact("max_pcie_generation"), of.fact("max_pcie_lanes"));
+}
+
 bool copies_go_over_pcie(const DeviceRecord& of) {
   constexpr double surely_beyond = 1.05;
-  const double pcie = pcie_rate(of.fact("max_pcie_generation"), of.fact("max_pcie_lanes"));
-  return !is_reached_over_c2c(of) && !(best_copy_rate(of) > surely_beyond * pcie);
+  return !is_reached_over_c2c(of) && !(best_copy_rate(of) > surely_beyond * best_pcie_rate(of));
+}
+
+double usual_lanes(const DeviceRecord& of) {
+  constexpr double of_all_with_a_reference = 16;
+  return reference_of_model(of.name) && !is_part_of_gpu(of) ? of_all_with_a_reference : not_measured;
+}
+
+bool is_lesser_slot(const DeviceRecord& of) {
+  return copies_go_over_pcie(of) && (of.fact("gpu_max_pcie_generation") > of.fact("max_pcie_generation") ||
+                                     usual_lanes(of) > of.fact("max_pcie_lanes"));
 }
 
 void judge_link(Findings& findings) {
@@ -81,7 +96,8 @@ void judge_link(Findings& findings) {
   }
   const std::string when = is_copying ? "" : ", read before the run";
   if (!is_narrow && !is_slow) {
-    findings.pass(metric, fmt::format("{} (its maximum{}{})", is, when, more_of_one(of, max_generation, max_lanes)));
+    findings.add(metric, is_lesser_slot(of) ? Health::warn : Health::pass,
+                 fmt::format("{} (its maximum{}{})", is, when, more_of_one(of, max_generation, max_lanes)));
   } else if (!is_narrow && !is_copying) {
     findings.skip(metric, fmt::format("{}{}, where an idle GPU may save power; not read while copying", is, when));
   } else {

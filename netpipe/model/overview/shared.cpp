@@ -14,8 +14,8 @@ namespace {
 
 constexpr SharedMetric metrics[] = {{"h2d_rate", "host to GPU, pinned", "B/s"},
                                     {"d2h_rate", "GPU to host, pinned", "B/s"},
-                                    {"h2d_rate_1mib", "host to GPU, 1 MiB", "B/s"},
-                                    {"d2h_rate_1mib", "GPU to host, 1 MiB", "B/s"},
+                                    {"h2d_rate_1mib", "host to GPU, a few MiB", "B/s"},
+                                    {"d2h_rate_1mib", "GPU to host, a few MiB", "B/s"},
                                     {"h2d_pageable_rate", "host to GPU, pageable", "B/s"},
                                     {"d2h_pageable_rate", "GPU to host, pageable", "B/s"},
                                     {"d2d_rate", "copy within the GPU", "B/s"},
