@@ -162,4 +162,31 @@ TEST_CASE("what lines miss is in the interval") {
   CHECK(advice.ways[0].time_us.low < 76);
 }
 
+TEST_CASE("what was measured is not predicted: the ratios are of the rounds that both ways were visited in") {
+  const auto tables = piece_tables(trace_of({1, 100}, {1000, 100'000}));
+  const PieceAdvice advice = advise_pieces(tables.at(0), 100, 1000);
+  CHECK(advice.is_measured);
+  REQUIRE(advice.ways.size() == 3);
+  CHECK(advice.ways[0].way == PieceWay::kernel);
+  CHECK(advice.ways[1].over_fastest.low == doctest::Approx(65.0 / 24 - 1));  // although times scatter by 10 %
+  CHECK_FALSE(advise_pieces(tables.at(0), 100, 2000).is_measured);
+}
+
+TEST_CASE("a way that takes many times as long is not as fast, however much lines miss its time by") {
+  // Each piece costs the loop as much as 64 times as many bytes would: lines over sizes miss it by several times.
+  Trace trace = trace_of({1, 64, 4096}, {64, 1024, 16384, 262144});
+  PieceSeries& series = trace.of<Pieces>()[0];
+  for (PieceSample& sample : series.samples) {
+    const PieceShape& shape = series.visits[sample.visit].axes;
+    if (shape.way == PieceWay::loop) sample.done_us *= 50 * std::sqrt(static_cast<double>(shape.pieces));
+  }
+  const PieceAdvice advice = advise_pieces(piece_tables(trace).at(0), 1000, 4096);
+  CHECK_FALSE(advice.ways[0].way == PieceWay::loop);
+  const WayTime& loop = advice.ways.back();
+  REQUIRE(loop.way == PieceWay::loop);
+  CHECK_FALSE(loop.is_as_fast);
+  for (const WayTime& way : advice.ways) CHECK(way.over_fastest.low > -1);
+  CHECK(loop.time_us.low > 0);
+}
+
 }  // namespace piece_advice_test

@@ -61,10 +61,11 @@ struct PieceAdvice {
   std::uint64_t piece_bytes = 0;
   std::vector<WayTime> ways;       // the fastest first
   std::vector<std::string> notes;  // where it rests on less than it should
+  bool is_measured = false;        // the table has this point: these are its times, and no lines
 };
 // Intervals hold those of the measured times, and half of what such lines miss measured times by, if these are left out
-// (9 of 10 are missed by less): without them the lines are twice as long. Throws Error(usage) where the point is more
-// than 16 times beyond what was measured. REQUIRES: the table has a row.
+// (9 of 10 are missed by less, as factors): without them the lines are twice as long. Throws Error(usage) where the
+// point is more than 16 times beyond what was measured. REQUIRES: the table has a row.
 PieceAdvice advise_pieces(const PieceTable&, std::uint32_t pieces, std::uint64_t piece_bytes);
 
 }  // namespace npgpu

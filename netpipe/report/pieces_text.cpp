@@ -194,9 +194,12 @@ void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all,
     if (!advice.ways.empty()) doc.table(std::move(ways));
     for (const std::string& note : advice.notes) doc.note(note);
   }
-  doc.note(
-      "from times measured of other numbers and sizes, by straight lines between them; intervals hold what such "
-      "lines miss");
+  if (std::ranges::all_of(all, [](const PieceForecast& one) { return one.advice.is_measured; }))
+    doc.note("measured at this number and size");
+  else
+    doc.note(
+        "from times measured of other numbers and sizes, by straight lines between them; intervals hold what such "
+        "lines miss");
   out << to_text(doc, style);
 }
 

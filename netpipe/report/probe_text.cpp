@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/report/point_figures.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
 #include "npgpu/laws.hpp"
@@ -166,7 +167,7 @@ class ProbeText {
   struct Row {
     const Shape& shape;
     const ProbeResult* result = nullptr;  // null: it has no rate
-    Estimate rate{};
+    Estimate rate{}, figure{};            // what has the column: the rate, or the time of a load
     double per_cycle = not_measured;
     const LawPoint* lawful = nullptr;
     bool by_cores = false;
@@ -179,6 +180,7 @@ class ProbeText {
     if (found != rates_.end() && found->rate.value > 0) {
       row.result = &*found;
       row.rate = found->rate;
+      row.figure = figure_of(probe_.question, *found);
       row.per_cycle = found->cycle_rate.value / (by_unit_ ? probe_.layout.units : 1);
       row.by_cores = same_product(*found, one_core_);
     }
@@ -234,10 +236,10 @@ class ProbeText {
 
   void figure_columns() {
     add(decimal(rate_head(counted_)),
-        [waits = waits_](const Row& row) { return digits_text(waits ? 1e9 / row.rate.value : row.rate.value * 1e-9); });
+        [scale = waits_ ? 1 : 1e-9](const Row& row) { return digits_text(scale * row.figure.value); });
     add(decimal("% of limit", 1, limited_),
         [limit = probe_.limit.per_s](const Row& row) { return percent_text(100 * row.rate.value / limit); });
-    add(right("95 % interval", 1), [](const Row& row) { return interval_text(row.rate); });
+    add(right("95 % interval", 1), [](const Row& row) { return interval_text(row.figure); });
     const ProbeResult* const one = one_core_;
     add(decimal("times one core", 0, one != nullptr),
         [one](const Row& row) { return row.by_cores ? digits_text(row.rate.value / one->rate.value, 3) : "-"; });

@@ -23,7 +23,7 @@ using Line = std::map<double, Estimate>;
 using Grid = std::map<double, Line>;
 
 // A straight line through the two points about x, or the last two where x is beyond them; one point, where x is there
-// or before it. Half widths add up.
+// or before it. The ends of intervals lie on lines, too.
 std::optional<Estimate> along(const Line& line, double x) {
   if (line.empty()) return std::nullopt;
   auto right = line.lower_bound(x);
@@ -34,9 +34,12 @@ std::optional<Estimate> along(const Line& line, double x) {
   const double share = (x - left->first) / (right->first - left->first);
   const Estimate &a = left->second, &b = right->second;
   Estimate e{(1 - share) * a.value + share * b.value, not_measured, not_measured, "us", "straight lines"};
-  const double half = std::abs(1 - share) * a.value * half_width(a) + std::abs(share) * b.value * half_width(b);
-  e.low = e.value - half;
-  e.high = e.value + half;
+  // Beyond both points, one of them counts with a negative sign, and so do its ends.
+  const auto end = [&](double Estimate::*of_a, double Estimate::*of_b) {
+    return (1 - share) * a.*of_a + share * b.*of_b;
+  };
+  e.low = std::max(0.0, end(share > 1 ? &Estimate::high : &Estimate::low, &Estimate::low));
+  e.high = end(share > 1 ? &Estimate::low : &Estimate::high, &Estimate::high);
   return e.value > 0 ? std::optional(e) : std::nullopt;
 }
 
@@ -61,11 +64,11 @@ Grid grid_of(const PieceTable& table, PieceWay way) {
   return grid;
 }
 
-// Relative errors where one measured size of one number, or all sizes of one number, are left out; each inner one.
+// Errors of logarithms where one measured size of one number, or all sizes of one number, are left out; each inner one.
 std::vector<double> left_out(const Grid& grid) {
   std::vector<double> all;
   const auto miss = [&](const Grid& without, double pieces, double bytes, const Estimate& measured) {
-    if (const auto e = at(without, pieces, bytes)) all.push_back(std::abs(e->value / measured.value - 1));
+    if (const auto e = at(without, pieces, bytes)) all.push_back(std::abs(std::log(e->value / measured.value)));
   };
   for (auto line = grid.begin(); line != grid.end(); ++line) {
     const bool inner = line != grid.begin() && std::next(line) != grid.end();
@@ -92,19 +95,25 @@ double error_of(const Grid& grid) {
   return all[all.size() * 9 / 10] / 2;
 }
 
-Estimate widened(Estimate e, double share) {
-  const double half = in_quadrature(e.value - e.low, share * e.value);
-  if (!std::isfinite(half)) return e;
-  e.low = std::max(0.0, e.value - half);
-  e.high = e.value + half;
+// How far the ends of an interval are, as logarithms: an error of 5 may be five times as long or a fifth.
+double log_down(const Estimate& e) { return std::log(e.value / e.low); }
+double log_up(const Estimate& e) { return std::log(e.high / e.value); }
+
+Estimate widened(Estimate e, double error) {
+  const double down = in_quadrature(log_down(e), error), up = in_quadrature(log_up(e), error);
+  if (std::isnan(down) || std::isnan(up)) return e;
+  e.low = e.value * std::exp(-down);
+  e.high = e.value * std::exp(up);
   e.method = fmt::format(
-      "straight lines between measured times, with half of what they miss left-out times by ({:.1f} %)", 100 * share);
+      "straight lines between measured times, with half of what they miss left-out times by (a factor of {:.3g})",
+      std::exp(error));
   return e;
 }
 
 Estimate over_of(const Estimate& one, const Estimate& fastest) {
-  const double ratio = one.value / fastest.value, share = in_quadrature(half_width(one), half_width(fastest));
-  return {ratio - 1, ratio * (1 - share) - 1, ratio * (1 + share) - 1, "1", "of both times"};
+  const double ratio = one.value / fastest.value, down = in_quadrature(log_down(one), log_up(fastest)),
+               up = in_quadrature(log_up(one), log_down(fastest));
+  return {ratio - 1, ratio * std::exp(-down) - 1, ratio * std::exp(up) - 1, "1", "of both times"};
 }
 
 void refuse_far_beyond(const PieceTable& table, const PieceAdvice& of) {
@@ -132,6 +141,12 @@ void refuse_far_beyond(const PieceTable& table, const PieceAdvice& of) {
 PieceAdvice advise_pieces(const PieceTable& table, std::uint32_t pieces, std::uint64_t piece_bytes) {
   PieceAdvice of{pieces, piece_bytes, {}, {}};
   refuse_far_beyond(table, of);
+  for (const PieceRow& row : table.rows)
+    if (row.pieces == pieces && row.piece_bytes == piece_bytes && row.ways.size() == table.ways().size()) {
+      of.ways = row.ways;
+      of.is_measured = true;
+      return of;
+    }
   const auto n = static_cast<double>(pieces), bytes = static_cast<double>(piece_bytes);
   bool is_small = true;
   for (const PieceWay way : table.ways()) {
