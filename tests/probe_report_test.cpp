@@ -157,7 +157,7 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   const std::string p = line_with(brief.str(), "P ");
   CHECK(has(p, "66500 GOP/s"));
   CHECK(p.ends_with("67000  no reference ?"));
-  CHECK(has(brief.str(), "?: something disturbed it"));
+  CHECK(has(brief.str(), "?: in doubt; npgpu derive explains why"));
   CHECK_FALSE(has(brief.str(), "Cp_AA / Cp_OA"));
   CHECK_FALSE(has(full.str() + brief.str(), "nan"));
   DeviceParameters simulated = made_parameters();

@@ -3,7 +3,8 @@
 
     make.py NPGPU [FOLDER]
 
-A key is required where every object at its place has it, and may be null where one is. Whatever else an object holds is
+A key is required where every object at its place has it, and may be null where one is; one that is null in all of them may be
+anything. Whatever else an object holds is
 refused: so the test that compares other traces' documents with these schemas (tests/e2e/schemas.py) finds a key that they
 lack. MEANING says what keys mean, WORDS which words a text may be, and ANY where an object's keys are names of their own. A
 list that no sample fills may hold anything.
@@ -26,9 +27,10 @@ SAMPLES = {
               "check --soak 20s --memory-test --device sim:D/soak/flips.json", "check --soak 10min --device sim:D/soak/throttles.json",
               "check --soak 10min --device sim:D/soak/falls-off-the-bus.json"],
     "overview": [f"report T/{name}.h5 --overview" for name in ("h200_run_a", "h200x2_matrix", "h100_quick_a", "host", "h200_blind_design",
-                                                               "h200_streams", "h200_gemm", "h200_rounds", "h200_check")],
+                                                               "h200_streams", "h200_gemm", "h200_rounds", "h200_check", "h200_processes", "xeon_pocl")],
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
-                                                  "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline")] +
+                                                  "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline", "h100_library", "h200_pieces", "h200x2_pieces",
+                                                  "h200x4_collectives", "h200_jobs", "xeon_pocl")] +
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
                "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5",
                "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
@@ -76,7 +78,7 @@ MEANING = {
     "device": "cuda:0, host, sim:h200, ...; empty: the node", "text": "a sentence for people", "basis": "what decided it",
     "explanations": "likely causes, the likeliest first", "cause": "a word for machines", "what": "the same for people",
     "evidence": "what was read", "remedy": "what would fix it", "would_see": "the smallest slow-down that would have been found, a share",
-    "case": "title of the series that it is of; null: of none", "point": "and of its point", "if_failed": "the verdict where it fails",
+    "case": "title of the series that it is of; null: of none", ("report", "case"): "what was measured, and how", "point": "and of its point", "if_failed": "the verdict where it fails",
     "bytes": "of one copy or working set", "time_us": "microseconds", "rate": "bytes per second", "disturbed": "by what others did; null: by nothing",
     "unsteady": "the interval is wide, even for its class", "percent_of_limit": "of what the link or memory could do",
     "change": "of the time, b/a - 1: positive is slower", "own": "of it, what is not its class's", "p": "corrected for the number of tests",
@@ -130,12 +132,15 @@ def schema_of(values, document, key, top=False):
         kinds.discard("integer")
     objects, lists = [v for v in values if isinstance(v, dict)], [v for v in values if isinstance(v, list)]
     schema = {}
-    if key in MEANING:
-        schema["description"] = MEANING[key]
+    if meaning := MEANING.get((document, key)) or MEANING.get(key):
+        schema["description"] = meaning
     kinds |= {"object"} if objects else set()
     kinds |= {"array"} if lists else set()
-    names = sorted(kinds)
-    schema["type"] = names[0] if len(names) == 1 else names
+    if key in ("low", "high"):
+        kinds.add("null")  # few values give no interval
+    if kinds != {"null"}:  # which alone says of no type
+        names = sorted(kinds)
+        schema["type"] = names[0] if len(names) == 1 else names
     words = WORDS.get((document, key)) or WORDS.get(("*", key))
     if words and "string" in kinds:
         schema["enum"] = words + ([None] if "null" in kinds else [])

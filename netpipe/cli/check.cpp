@@ -1,9 +1,12 @@
 // npgpu check: measures a little, and says whether each GPU is as it should be.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "netpipe/campaign/provenance.hpp"
@@ -123,6 +126,22 @@ void keep_devices(CheckOf& check, const std::string& path, const std::string& li
   std::erase_if(check.soaks, [&](const SoakDevice& device) { return is_other(device.id); });
 }
 
+// "27 runs of 7 healthy H200s": what the limits come from; empty where nothing had one.
+std::string what_decided(const CheckOf& check, const Rules& rules) {
+  if (!rules.reference.empty()) return "reference " + rules.reference;
+  std::map<std::string, bool> models;  // whether healthy GPUs of it were the reference
+  for (const HealthFinding& finding : check.findings)
+    for (const CheckOf::Gpu& gpu : check.gpus)
+      if (finding.device == gpu.id && std::isfinite(finding.limit))
+        models[gpu.name] |= finding.basis.find(" healthy ") != std::string::npos;
+  std::set<std::string> all;
+  for (const auto& [model, is_reference] : models)
+    all.insert(is_reference ? reference_text(model)
+                            : fmt::format("what link, clocks and widths allow{}",
+                                          reference_text(model).empty() ? " (only coarse limits for this model)" : ""));
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
 void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
   check.root = trace.root;
   check.gpus = gpus_of(trace);
@@ -134,12 +153,7 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
   check.findings = health_of(trace, rules);
   check.soaks = soak_devices(trace);
   if (check.gpus.empty()) check.why_not_judged = "the trace has no measurement of a GPU";
-  std::set<std::string> models;
-  for (const CheckOf::Gpu& gpu : check.gpus) models.insert(reference_text(gpu.name));
-  check.decided = !rules.reference.empty() ? "reference " + rules.reference
-                  : models.size() == 1 && !models.begin()->empty()
-                      ? *models.begin()
-                      : "what link, clocks and widths allow (only coarse limits for this model)";
+  check.decided = what_decided(check, rules);
   if (!check.soaks.empty()) check.decided = "what each GPU did at the start, and its neighbours";
 }
 

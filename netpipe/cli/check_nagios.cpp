@@ -28,7 +28,8 @@ constexpr Scale scales[] = {{"B/s", "_gb_s", "", 1e-9, true},
 std::string figure(const HealthFinding& finding) {
   const auto* const scale = std::ranges::find(scales, std::string_view(finding.unit), &Scale::unit);
   if (scale == std::end(scales) || !std::isfinite(finding.value) || !std::isfinite(finding.limit)) return {};
-  std::string label = finding.device + ' ' + finding.metric;
+  std::string label =
+      finding.device + (finding.device.empty() ? "" : " ") + finding.metric;  // of the node, or of a device
   std::ranges::replace(label, '\'', '_');
   std::ranges::replace(label, '=', '_');
   return fmt::format(" '{}{}'={:.5g}{};;{:.5g}{}", label, scale->name_ends, finding.value * scale->by,

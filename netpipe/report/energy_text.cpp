@@ -14,8 +14,9 @@ namespace {
 
 std::string rate_text(const EnergyFigure& f) {
   if (is_idle(f.question.work)) return "-";
-  return figure_text(f.full.rate.value,
-                     counts_operations(f.question.work) ? FigureUnit::flop_per_s : FigureUnit::bytes_per_s);
+  return figure_text(f.full.rate.value, !counts_operations(f.question.work) ? FigureUnit::bytes_per_s
+                                        : is_whole_number(f.question.type)  ? FigureUnit::operations_per_s
+                                                                            : FigureUnit::flop_per_s);
 }
 
 // GFLOP/s or GB/s for each watt, idle included.

@@ -53,14 +53,15 @@ Document parameters_document(const std::vector<DeviceParameters>& devices, Detai
         };
         below.push_back({"= " + p.estimate.method, false, 6});
         add(p.meaning, "");
-        add(p.reference_source, ("reported " + reporter + ": ").c_str());
+        add(p.reference_source,
+            p.reference_source.starts_with("not reported") ? "" : ("reported " + reporter + ": ").c_str());
         add(p.note, "? ");
       }
     if (!device.parameters.empty()) doc.add(std::move(rows));
     const auto any = [&](auto&& has) { return std::ranges::any_of(device.parameters, has); };
     if (any([](const Parameter& p) { return std::isfinite(p.reference); })) doc.note("reported: " + reporter);
     if (detail == Detail::brief && any([](const Parameter& p) { return !p.note.empty(); }))
-      doc.note("?: something disturbed it; npgpu derive explains what");
+      doc.note("?: in doubt; npgpu derive explains why");
     doc.left_out();
     for (const std::string& why : device.missing) doc.note("missing: " + why);
   }

@@ -231,7 +231,8 @@ class ProbeText {
     add_word("ops", &Shape::ops, varies(probe_, &Shape::ops));
     add_number_if_any("alpha", &Shape::alpha);
     add_number_if_any("beta", &Shape::beta);
-    add_word("operands", &Shape::operands, matrices_ && varies(probe_, &Shape::operands));
+    add_word("operands", &Shape::operands,
+             differs(probe_, &Shape::operands) || (matrices_ && varies(probe_, &Shape::operands)));
   }
 
   void figure_columns() {

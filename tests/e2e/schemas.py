@@ -22,8 +22,9 @@ spec.loader.exec_module(make)
 OTHERS = {
     "check": ["check --trace T/h200_run_f.h5", "check --trace T/h200_again_b.h5", "check --device sim:h200 --level 1 --expect name=H100",
               "check --device sim:D/models/t4.json --level 1", "check --device sim:D/sick/corrupt-bytes.json --level 1"],
-    "overview": ["report T/h200_run_f.h5 --overview", "report T/h100_quick_b.h5 --overview", "report T/h200_jobs.h5 --overview"],
-    "report": ["report T/h100_quick_b.h5", "transfer --device sim:h200 --sizes 1KiB", "calls --device sim:h200 --rounds 1 --call launch",
+    "overview": ["report T/h200_run_f.h5 --overview", "report T/h100_quick_b.h5 --overview", "report T/h200_jobs.h5 --overview",
+                 "report T/h200x2_graphs.h5 --overview", "report T/xeon16_gemm.h5 --overview"],
+    "report": ["report T/h100_quick_b.h5", "report T/h100x2_collectives.h5", "report T/xeon16_gemm.h5", "report T/h200x2_graphs.h5", "transfer --device sim:h200 --sizes 1KiB", "calls --device sim:h200 --rounds 1 --call launch",
                "collectives --device sim:h200x2 --sizes 8 --rounds 1"],
     "parameters": ["derive T/h200_run_d.h5", "derive T/h200_rounds.h5"],
     "roofline": ["probe roofline,bandwidth,tensor --device sim:h200 --rounds 2 --output other.h5 --quiet",

@@ -27,12 +27,12 @@ EnergyResult result_of_windows(const EnergySeries& series, const EnergyPoint& po
   r.power_w = with_drift(power, series.drift.at(power.value));
   r.read_power_w = median_over_visits(values_of(series, point, [](const EnergySample& s) { return s.power_w; }), "W");
   r.rate = median_over_visits(values_of(series, point, rate), "1/s");
-  const auto mean = [&](double EnergySample::*column) {
+  const auto middle = [&](double EnergySample::*column) {
     const auto all = model::all_of(values_of(series, point, [column](const EnergySample& s) { return s.*column; }));
-    return all.empty() ? not_measured : model::mean_of(all);
+    return all.empty() ? not_measured : median(all);
   };
-  r.clock_mhz = mean(&EnergySample::sm_clock_mhz);
-  r.temperature_c = mean(&EnergySample::temperature_c);
+  r.clock_mhz = middle(&EnergySample::sm_clock_mhz);
+  r.temperature_c = middle(&EnergySample::temperature_c);
   model::set_times(r, values_of(series, point, [](const EnergySample& s) { return s.window_us; }), series);
   r.unsteady = series.is_unsteady(r.power_w);
   if (!std::isfinite(r.power_w.value)) r.why = "no usable window";

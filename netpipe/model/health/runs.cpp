@@ -1,5 +1,6 @@
 // Whether results were right, and what the figures rest on: others on the machine, unsteady points.
 #include <algorithm>
+#include <map>
 
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/matrix/copy_results.hpp"
@@ -53,6 +54,8 @@ template <class K> void count_figures(const Series<K>& series, Counts& counts) {
     ++counts.points;
     counts.add_without_figure(title(series.question), "never visited");
   }
+  std::map<typename K::Axes, std::size_t> visits;
+  for (const auto& visit : series.visits) ++visits[visit.axes];
   std::set<typename K::Axes> judged, unsteady;  // lanes of a point are counted once
   for (const Result<K>& time : results(series)) {
     const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
@@ -60,6 +63,7 @@ template <class K> void count_figures(const Series<K>& series, Counts& counts) {
       counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), "no trial has a valid time");
     // What others did is no unsteadiness of the device.
     if (!time.usable() || (time.causes & ~own_causes) != 0) continue;
+    if (visits[time.axes] < 2) continue;  // one visit shows nothing of the next
     judged.insert(time.axes);
     if (time.unsteady) unsteady.insert(time.axes);
   }
@@ -140,7 +144,8 @@ void judge_steadiness(Findings& findings, const Counts& counts) {
     findings.skip("converged", counts.disturbed && 2 * of < counts.points
                                    ? fmt::format("steadiness: cannot be said, as {} of {} points were disturbed",
                                                  counts.disturbed, counts.points)
-                                   : fmt::format("steadiness: {} point{} cannot say it", of, of == 1 ? "" : "s"));
+                               : of == 0 ? std::string("steadiness: no point has several visits")
+                                         : fmt::format("steadiness: {} point{} cannot say it", of, of == 1 ? "" : "s"));
     return;
   }
   std::string text = fmt::format("{} of {} points are steady from visit to visit", of - counts.unsteady, of);

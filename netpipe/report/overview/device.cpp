@@ -188,8 +188,10 @@ Section host_section(const DeviceOverview& host) {
     f.name += " GB/s";
     entry.items.push_back(item_of(f, 1e-9));
   }
-  for (const Figure& f : host.compute)
-    entry.items.push_back((&f == &host.compute.front() ? "GFLOP/s: " : "") + item_of(f, 1e-9));
+  for (Figure f : host.compute) {
+    f.name += f.name.starts_with("int") ? " GOP/s" : " GFLOP/s";
+    entry.items.push_back(item_of(f, 1e-9));
+  }
   if (!entry.items.empty()) section.entries.push_back(std::move(entry));
   return section;
 }
