@@ -42,5 +42,6 @@ if [ $code -eq 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt $max_restarts ]; then
   scontrol requeue "$SLURM_JOB_ID" && sleep 60  # Slurm ends it here
 fi
 # Also traces that a requeued job left on another node: they are marked as not complete.
-[ $code -ne 0 ] || "${NPGPU:-npgpu}" merge --force --incomplete "npgpu-$job.h5" "npgpu-$job"-*-*.h5 || code=$?
+# Whatever a check found: a sick GPU's trace is wanted most.
+"${NPGPU:-npgpu}" merge --force --incomplete "npgpu-$job.h5" "npgpu-$job"-*-*.h5 || { merged=$?; [ $code -ne 0 ] || code=$merged; }
 exit $code

@@ -58,6 +58,8 @@ std::string brief_name(const std::string& metric) {
   return words;
 }
 
+std::string three_digits(double value) { return fmt::format(fmt::runtime(value < 999.5 ? "{:.3g}" : "{:.0f}"), value); }
+
 // "28/51 GB/s": what is, and what should be.
 std::string is_of(double is, double limit, std::string_view unit) {
   struct Scale {
@@ -70,7 +72,7 @@ std::string is_of(double is, double limit, std::string_view unit) {
                                      {"OP/s", 1e9, "GOP/s"},      {"us", 1000, "ms"},         {"us", 1, "us"}};
   for (const Scale& scale : scales)
     if (scale.unit == unit && (limit >= scale.by || (scale.unit == "us" && scale.by == 1)))
-      return fmt::format("{:.3g}/{:.3g} {}", is / scale.by, limit / scale.by, scale.shown);
+      return fmt::format("{}/{} {}", three_digits(is / scale.by), three_digits(limit / scale.by), scale.shown);
   return fmt::format("{:.4g}/{:.4g}", is, limit);
 }
 

@@ -346,6 +346,16 @@ def nodes(at):
         verdict, code, wrongs, _ = kept_node(at, "h200_processes", wrong_beside)
         check((verdict, code) == ("broken", 6) and "results" in {metric for _, metric in wrongs},
               f"wrong results of {kind} with a second process: {verdict} {code} {wrongs}")
+    # Tensor cores at half of their rate, by the instruction that can reach it.
+    def slow_tensor(file):
+        for series in file["probes"].values():
+            if (series.attrs["probe"], series.attrs["operation"], series.attrs["type"]) == ("tensor", "wgmma", "fp16"):
+                samples = series["samples"][:]
+                samples["device_us"] *= 2
+                series["samples"][...] = samples
+
+    verdict, code, wrongs, _ = kept_node(at, "h100_quick_a", slow_tensor)
+    check((verdict, code, wrongs) == ("slow", 3, {("cuda:0", "tensor_wgmma_fp16_rate")}), f"slow tensor cores: {verdict} {code} {wrongs}")
     metrics = os.path.join(at, "node.prom")
     for name in ("h200x2_matrix", "h200x2_graphs"):
         run("check", "--trace", os.path.join(SOURCE, "data/traces", name + ".h5"), "--quiet", "--openmetrics", metrics)

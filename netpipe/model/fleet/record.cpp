@@ -176,6 +176,7 @@ FleetRun fleet_run(const Trace& trace) {
     gpu.bus = of.text("pci_bus_id");
     gpu.simulated = of.simulated;
     gpu.is_under_load = !of.soaks.empty();
+    of.each_loaded_window([&](const VisitInfo&) { gpu.is_under_load = true; });
     gpu.driver = of.text("driver_version");
     gpu.link = link_of(of);
     const auto add = [&](const auto& all) {

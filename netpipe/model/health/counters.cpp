@@ -18,7 +18,7 @@ std::string in_this_run(const DeviceRecord& of, std::string_view name) {
 void judge_ecc(Findings& findings) {
   const DeviceRecord& of = findings.of;
   const double uncorrected = of.counter("ecc_uncorrected_volatile"), ever = of.counter("ecc_uncorrected_aggregate");
-  const double corrected = of.counter("ecc_corrected_volatile");
+  const double corrected = of.counter("ecc_corrected_volatile"), ever_corrected = of.counter("ecc_corrected_aggregate");
   if (std::isnan(uncorrected) && std::isnan(corrected)) {
     const std::string why = of.fact("ecc") == 0 ? "ECC is off" : of.why_unread("ecc");
     findings.skip("ecc_uncorrected", "uncorrected ECC errors: " + why);
@@ -36,11 +36,13 @@ void judge_ecc(Findings& findings) {
 
   constexpr double many = 100;  // since the driver was loaded: single ones are what ECC is for
   const bool rose = of.rise("ecc_corrected_volatile") > 0;
-  HealthFinding& finding =
-      findings.defect("ecc_corrected", rose || corrected > many ? Health::warn : Health::pass,
-                      corrected > 0 ? fmt::format("{:g} corrected ECC errors since the driver was loaded{}", corrected,
-                                                  in_this_run(of, "ecc_corrected_volatile"))
-                                    : "no corrected ECC errors");
+  HealthFinding& finding = findings.defect(
+      "ecc_corrected", rose || corrected > many ? Health::warn : Health::pass,
+      corrected > 0 ? fmt::format("{:g} corrected ECC errors since the driver was loaded{}", corrected,
+                                  in_this_run(of, "ecc_corrected_volatile"))
+      : ever_corrected > 0
+          ? fmt::format("{:g} corrected ECC errors in the GPU's life, none since the driver was loaded", ever_corrected)
+          : std::string("no corrected ECC errors"));
   with_value(finding, corrected, many, "errors");
 }
 

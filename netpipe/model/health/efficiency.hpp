@@ -35,6 +35,9 @@ constexpr double least_share_of_memory(Operation operation) {
 
 // Multiply-adds in registers: 98.1 to 99.3 % of lanes * clock. Floor: 5 % below.
 inline constexpr double least_share_of_compute = 0.93;
+// Products of tensor cores by warp groups: 87.7 to 91.9 % of the peak at the run's clock, and of fp64 at least 98.4 %.
+// Floor: 9 % below.
+inline constexpr double least_share_of_tensor = 0.8;
 
 // Calls, in us, on the hosts of these machines: launches in a row 3.3 to 3.8, until a launch alone is done 8.3 to 9.0,
 // blocking copies of 8 B 5.6 to 6.5. A busy sibling hyperthread makes them 1.3 to 1.5 times as long. Nothing of the

@@ -92,6 +92,8 @@ constexpr Last last_resorts[] = {
      "reset the GPU and check again; if it stays slow, ask the vendor"},
     {"compute_rate", "slow_compute", "the GPU computes slowly, and no clock or throttle reason says why",
      "look for other processes on the GPU; reset it"},
+    {"tensor_rate", "slow_compute", "the tensor cores compute slowly, and no clock or throttle reason says why",
+     "look for other processes on the GPU; reset it; if it stays so, ask the vendor"},
     {"_time", "slow_call", "the host takes longer for its calls to the driver",
      "look at the processors' clocks and governor, for a profiler or debugger that is attached, and at virtualization"},
     {"sm_clock", "clock_cap", "the SM clock is below its maximum", "nvidia-smi -rgc; nvidia-smi -rac"},
@@ -99,7 +101,7 @@ constexpr Last last_resorts[] = {
 
 std::span<const CauseIn> causes_of(const std::string& metric) {
   if (metric == "memory_rate" || metric == "d2d_rate") return of_memory;
-  if (metric == "compute_rate") return of_compute;
+  if (metric == "compute_rate" || metric == "tensor_rate") return of_compute;
   if (metric == "launch_time" || metric == "launch_done_time" || metric == "copy_time") return of_calls;
   if (metric.starts_with("h2d_") || metric.starts_with("d2h_"))
     return metric.ends_with("pageable_rate") ? std::span<const CauseIn>(of_calls) : of_copies;

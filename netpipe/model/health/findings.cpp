@@ -8,7 +8,7 @@
 namespace npgpu::model {
 
 std::string metric_kind(const std::string& metric) {
-  for (const char* kind : {"memory_", "compute_"})
+  for (const char* kind : {"memory_", "compute_", "tensor_"})
     if (metric.starts_with(kind) && metric.ends_with("_rate")) return std::string(kind) + "rate";
   return metric;
 }

@@ -1,5 +1,6 @@
 // Memory bandwidth and computing power of kernels, against clock * width and clock * lanes.
 #include <algorithm>
+#include <map>
 
 #include "netpipe/model/health/efficiency.hpp"
 #include "netpipe/model/health/findings.hpp"
@@ -68,6 +69,34 @@ void judge_compute(Findings& findings, const ProbeSeries& series) {
                    .is_needed = series.question.type == DataType::fp32});
 }
 
+// The best of several series with the same instruction and type: where the operands are, and what they hold, differs.
+void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all, bool is_hopper) {
+  const ProbeSeries* of = nullptr;
+  Evidence best;
+  for (const ProbeSeries* series : all) {
+    Evidence one = best_rate(*series, 0);
+    if (one.estimate.value > 0 && !(one.estimate.value <= best.estimate.value)) best = std::move(one), of = series;
+  }
+  if (!of) return;
+  const ProbeCase& c = of->question;
+  const std::string operation(name(c.operation)), type(name(c.type)),
+      unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
+  const bool is_known = c.operation == Operation::wgmma || (c.type == DataType::fp64 && is_hopper);
+  const double limit = of->limit.per_s * share_of_clock(findings.of, *of);
+  judge(findings,
+        {.metric = fmt::format("tensor_{}_{}_rate", operation, type),
+         .name = fmt::format("tensor {} {}", operation, type),
+         .seen = best,
+         .unit = unit,
+         .limit = is_known ? least_share_of_tensor * limit : not_measured,
+         .basis = is_known && limit > 0 ? fmt::format("the peak at the run's clock: {} * {:g}",
+                                                      figure_text(limit, unit), least_share_of_tensor)
+                                        : "what healthy GPUs reach is not known; --reference a good node's trace",
+         .tolerance = 0.03,
+         .possible = of->limit.per_s,
+         .is_needed = false});
+}
+
 }  // namespace
 
 void judge_kernels(Findings& findings) {
@@ -81,6 +110,17 @@ void judge_kernels(Findings& findings) {
     if (!judged.insert({*question, c.operation, is_compute ? c.type : DataType::fp32}).second) continue;
     is_memory ? judge_memory(findings, *series) : judge_compute(findings, *series);
   }
+  std::map<std::pair<Operation, DataType>, std::vector<const ProbeSeries*>> tensor;
+  for (const ProbeSeries* series : findings.of.probes)
+    if (question_of(series->question) == ProbeQuestion::tensor_power)
+      tensor[{series->question.operation, series->question.type}].push_back(series);
+  // Where a warp group has an instruction, that of a warp reaches two thirds of it: it says nothing more. Elsewhere it
+  // is not known what share of the peak healthy GPUs reach.
+  const bool is_hopper =
+      std::ranges::any_of(tensor, [](const auto& one) { return one.first.first == Operation::wgmma; });
+  for (const auto& [what, series] : tensor)
+    if (!is_hopper || what.first == Operation::wgmma || what.second == DataType::fp64)
+      judge_tensor(findings, series, is_hopper);
   for (const auto& [question, metric, what] :
        {std::tuple{ProbeQuestion::memory_bandwidth, "memory_rate", "memory bandwidth"},
         {ProbeQuestion::computing_power, "compute_rate", "computing power"}})
