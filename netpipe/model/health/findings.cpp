@@ -48,7 +48,10 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   // GPUs of the same model with a faster link are no reference for one in a lesser slot; the user's own is.
   const auto& own = findings.rules.figures;
   const bool is_own = std::ranges::any_of(own, [&](const auto& one) { return &one == reference.figure; });
-  if (reference.figure && (is_own || !more || !(reference.figure->value > figure.possible))) {
+  const bool is_of_host = figure.metric.starts_with("h2d_rate") || figure.metric.starts_with("d2h_rate");
+  const bool is_beyond_slot = is_of_host && reference.figure && copies_go_over_pcie(findings.of) &&
+                              reference.figure->value > best_pcie_rate(findings.of);
+  if (reference.figure && (is_own || !is_beyond_slot)) {
     const double tolerance = std::isnan(reference.figure->tolerance) ? figure.tolerance : reference.figure->tolerance;
     return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
