@@ -110,6 +110,11 @@ def writers(at):
             ("keep", ["fleet", TRACE, "--keep", to("f.json")], to("f.json"), False))
 
 
+def code_without(command, first):
+    """Of a command that cannot write its file: a check that found something keeps its verdict."""
+    return first.code if command[0] == "check" and first.code != DONE else FAILED
+
+
 def limited(most):
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
@@ -137,7 +142,7 @@ def outputs(at):
                 os.remove(path)
             done = subprocess.run([PROGRAM, *command], preexec_fn=lambda: limited(most), stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True)
-            check(done.returncode == FAILED and f"--{option}" in done.stderr and path in done.stderr and
+            check(done.returncode == code_without(command, first) and f"--{option}" in done.stderr and path in done.stderr and
                   "File too large" in done.stderr, f"{command}: {done.returncode} {done.stderr}")
             check(os.listdir(at) == ([os.path.basename(path)] if existing else []), f"{command}: {os.listdir(at)}")
             if command[0] in ("check", "fleet"):
@@ -157,7 +162,7 @@ def outputs(at):
         else:
             check(run(*command[:index], "/dev/null", *command[index + 1:]).code == first.code, f"{command}: /dev/null")
             full = run(*command[:index], "/dev/full", *command[index + 1:])
-            check(full.code == FAILED and "No space left" in full.err, f"{command}: /dev/full: {full.code} {full.err}")
+            check(full.code == code_without(command, first) and "No space left" in full.err, f"{command}: /dev/full: {full.code} {full.err}")
         for wrong, word in ((at, "is a folder"), ("", f"--{option}"), (os.path.join(at, "no", "x"), "does not exist")):
             done = run(*command[:index], wrong, *command[index + 1:])
             check(done.code == USAGE and word in done.err, f"{command}: '{wrong}': {done.code} {done.err}")
@@ -184,13 +189,14 @@ def small_disk(at):
         return
     try:
         for option, command, path, _ in writers(disk):
+            first = run(*("/dev/null" if word == path else word for word in command))
             with open(os.path.join(disk, "ballast"), "wb") as file:
                 try:
                     file.write(b"x" * 65536)
                 except OSError:
                     pass
             done = run(*command)
-            check(done.code == FAILED and f"--{option}" in done.err and "No space left" in done.err,
+            check(done.code == code_without(command, first) and f"--{option}" in done.err and "No space left" in done.err,
                   f"{command}: {done.code} {done.err}")
             check(os.listdir(disk) == ["ballast"], os.listdir(disk))
     finally:
