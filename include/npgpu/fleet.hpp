@@ -116,9 +116,8 @@ struct FleetGpu {
   std::string id, name, uuid;  // cuda:0
   std::string bus{};           // its PCI address; empty where the trace does not say
   bool simulated = false;
-  std::string driver, link;  // "580.159", "PCIe Gen5 x16": the most that GPU and slot can have together
-  bool is_under_load =
-      false;  // the trace has a soak or windows of energy, of which clocks and heat show the full power
+  std::string driver, link;    // "580.159", "PCIe Gen5 x16": the most that GPU and slot can have together
+  bool is_under_load = false;  // the trace has a soak or windows of energy: clocks and heat are those of full power
   FleetFacts facts{};
   std::string throttle{};  // "throttled in 3 of 60 visits: too hot"; empty if it was not
   std::vector<FleetDefect> defects;

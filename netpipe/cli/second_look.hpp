@@ -26,9 +26,10 @@ struct SecondLook {
 };
 
 // Measures doubtful points of the trace at how.output again, each pass of up to sixteen visits in a fresh context and
-// in fresh buffers, and adds the visits to the trace. A figure that is still slow after four passes, spread over
-// `time`, is slow. One that is still disturbed after one stays so. Others are measured until they are settled, or
-// `time` is over. The findings that result are in the trace for whoever judges it.
+// in fresh buffers, and adds the visits to the trace. The first pass has as many as the quiet visits of a disturbed
+// point need to outnumber the others. A figure that is still slow after four passes, spread over `time`, is slow. One
+// that is still disturbed after one stays so. Others are measured until they are settled, or `time` is over. The
+// findings that result are in the trace for whoever judges it.
 SecondLook look_again(const Plan&, MeasureOptions how, const HealthRules&, Seconds time);
 
 }  // namespace npgpu::cli
