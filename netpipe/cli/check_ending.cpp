@@ -74,19 +74,13 @@ void print_check(const Options& options, const CheckOf& check, const Ending& end
   if (!nagios) std::cout << one_line(line) << '\n';
 }
 
-// What could not be written is said, and costs no verdict: whoever drains a node by it goes by the exit code. False if
-// something could not.
+// Whoever drains a node by the verdict goes by the exit code. False if something could not be written.
 bool write_reports(const Options& options, const CheckOf& check) {
   bool are_written = true;
   const auto write = [&](const char* option, auto&& report) {
-    const auto path = options.maybe(option);
-    if (!path) return;
-    try {
-      write_file(option, *path, true, [&](std::ostream& out) { report(out, check); });
-    } catch (const Error& e) {
-      std::cerr << "npgpu: " << one_line(e.what()) << '\n';
-      are_written = false;
-    }
+    if (const auto path = options.maybe(option))
+      are_written &=
+          is_written([&] { write_file(option, *path, true, [&](std::ostream& out) { report(out, check); }); });
   };
   write("junit", check_junit);
   write("openmetrics", check_openmetrics);

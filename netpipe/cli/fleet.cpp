@@ -27,16 +27,23 @@ FleetBaseline baseline_before(std::vector<FleetBaseline> all, const std::vector<
   return std::move(all[best]);
 }
 
-void write(const Options& options, const Fleet& fleet) {
-  // First, so that a full disk does not cost it.
+// The verdict first. False if a file could not be written.
+bool write(const Options& options, const Fleet& fleet) {
   if (options.on("json")) fleet_json(std::cout, fleet);
   else if (options.on("csv")) fleet_csv(std::cout, fleet);
   else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
-  if (const auto path = options.maybe("openmetrics"))
-    write_file("openmetrics", *path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
-  if (const auto path = options.maybe("html"))
-    write_file("html", *path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); });
-  if (const auto path = options.maybe("keep")) keep_baseline("keep", *path, baseline_of(fleet));
+  bool are_written = true;
+  const auto write = [&](const char* option, auto&& keep) {
+    if (const auto path = options.maybe(option)) are_written &= is_written([&] { keep(option, *path); });
+  };
+  write("openmetrics", [&](const char* option, const std::string& path) {
+    write_file(option, path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
+  });
+  write("html", [&](const char* option, const std::string& path) {
+    write_file(option, path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); });
+  });
+  write("keep", [&](const char* option, const std::string& path) { keep_baseline(option, path, baseline_of(fleet)); });
+  return are_written;
 }
 
 int exit_code_of(const Fleet& fleet) {
@@ -59,6 +66,7 @@ int run_fleet(const Options& options) {
   // Before thousands of traces are read.
   if (const auto path = options.maybe("openmetrics")) check_output("openmetrics", *path, true);
   if (const auto path = options.maybe("html")) check_output("html", *path, options.on("force"));
+  if (const auto path = options.maybe("keep")) baselines_to_keep("keep", *path);
   const FoundTraces found = find_traces(options.places("DIR|FILES..."));
   const FleetRuns read = read_fleet(found);
   const auto refuse = [&](const char* why) {
@@ -75,8 +83,9 @@ int run_fleet(const Options& options) {
   fleet.files = found.traces.size();
   fleet.unreadable = read.unreadable;
   if (fleet.groups.empty()) refuse("none of these traces has a series of a GPU");
-  write(options, fleet);
-  return exit_code_of(fleet);
+  const bool are_written = write(options, fleet);
+  const int code = exit_code_of(fleet);
+  return are_written || code != exit_code::done ? code : exit_code::failed;
 }
 
 }  // namespace

@@ -119,11 +119,15 @@ std::vector<FleetBaseline> read_baselines(const std::string& option, const std::
   return baselines_in(option, path, {.bytes = max_baselines_bytes});
 }
 
-void keep_baseline(const std::string& option, const std::string& path, const FleetBaseline& baseline) {
-  std::vector<FleetBaseline> all;
+std::vector<FleetBaseline> baselines_to_keep(const std::string& option, const std::string& path) {
+  check_output(option, path, true);
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored))
-    all = baselines_in(option, path, {.bytes = max_baselines_bytes, .pipes = false});
+  if (!std::filesystem::exists(path, ignored)) return {};
+  return baselines_in(option, path, {.bytes = max_baselines_bytes, .pipes = false});
+}
+
+void keep_baseline(const std::string& option, const std::string& path, const FleetBaseline& baseline) {
+  std::vector<FleetBaseline> all = baselines_to_keep(option, path);
   std::erase_if(all, [&](const FleetBaseline& one) { return one.date == baseline.date; });
   all.push_back(baseline);
   sort_stably(all, {}, &FleetBaseline::date);

@@ -20,6 +20,7 @@
 #include "netpipe/process/descriptor.hpp"
 #include "netpipe/trace/files.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
 
 namespace npgpu::cli {
 
@@ -147,6 +148,16 @@ void write_file(const std::string& option, const std::string& path, bool force,
       files::replace_file(*place, bytes_of(text), fmt::format("tmp-{}", ::getpid()));
     else write_in_place(path, text);
   });
+}
+
+bool is_written(const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const Error& e) {
+    std::cerr << "npgpu: " << one_line(e.what()) << '\n';
+    return false;
+  }
 }
 
 void check_trace_output(const std::string& path) {

@@ -14,6 +14,9 @@ namespace npgpu::cli {
 void write_file(const std::string& option, const std::string& path, bool force,
                 const std::function<void(std::ostream&)>& write);
 
+// Writes what comes with a verdict, which a full disk must not cost: an Error is printed to standard error. False then.
+bool is_written(const std::function<void()>& write);
+
 // Throws what write_file() would throw about the path: before a run of minutes, whose results it is to hold.
 void check_output(const std::string& option, const std::string& path, bool force);
 

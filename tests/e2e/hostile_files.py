@@ -111,8 +111,8 @@ def writers(at):
 
 
 def code_without(command, first):
-    """Of a command that cannot write its file: a check that found something keeps its verdict."""
-    return first.code if command[0] == "check" and first.code != DONE else FAILED
+    """Of a command that cannot write its file: what found something keeps its verdict."""
+    return first.code if command[0] in ("check", "fleet") and first.code != DONE else FAILED
 
 
 def limited(most):
@@ -189,7 +189,7 @@ def small_disk(at):
         return
     try:
         for option, command, path, _ in writers(disk):
-            first = run(*("/dev/null" if word == path else word for word in command))
+            first = run(*(word for word in command if word not in (f"--{option}", path)))
             with open(os.path.join(disk, "ballast"), "wb") as file:
                 try:
                     file.write(b"x" * 65536)
