@@ -1,6 +1,7 @@
 // wgmma belongs to the architecture sm_90a and to no later one, so this file is compiled for that one alone.
 #include "probes/cuda.hpp"
 #include "probes/tensor/wgmma.hpp"
+#include "probes/tensor/wgmma_operands.cuh"
 
 namespace npgpu::cuda {
 
@@ -8,44 +9,10 @@ namespace {
 
 constexpr unsigned group_threads = 128, row_bytes = 32, elements = tensor::columns / 2;  // elements: of D, of a thread
 
-// Where half a row lies in shared memory: of each eight rows first all first halves, 16 bytes each, then the second
-// ones. Eight halves are 128 bytes, one pass of the banks, so that nothing needs to be swizzled.
-__device__ unsigned place(unsigned row, unsigned half) { return (row / 8 * 2 + half) * 128 + row % 8 * 16; }
-
-// How wgmma is told of such a tile (PTX ISA, matrix descriptors); addresses and distances are in units of 16 bytes.
-__device__ std::uint64_t descriptor(const char* tile) {
-  constexpr std::uint64_t to_second_half = 128 / 16, to_next_rows = 256 / 16;
-  const std::uint64_t address = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile));
-  return (address & 0x3ffff) / 16 | to_second_half << 16 | to_next_rows << 32;
-}
-
-__device__ void copy_tile(char* to, const void* from, unsigned rows) {
-  for (unsigned i = threadIdx.x; i < 2 * rows; i += blockDim.x)
-    *reinterpret_cast<uint4*>(to + place(i / 2, i % 2)) = static_cast<const uint4*>(from)[i];
-}
-
-#define NPGPU_EIGHT(c, i)                                                                                            \
-  "+" c(d[i]), "+" c(d[i + 1]), "+" c(d[i + 2]), "+" c(d[i + 3]), "+" c(d[i + 4]), "+" c(d[i + 5]), "+" c(d[i + 6]), \
-      "+" c(d[i + 7])
-#define NPGPU_ALL(c)                                                                                        \
-  NPGPU_EIGHT(c, 0), NPGPU_EIGHT(c, 8), NPGPU_EIGHT(c, 16), NPGPU_EIGHT(c, 24), NPGPU_EIGHT(c, 32),         \
-      NPGPU_EIGHT(c, 40), NPGPU_EIGHT(c, 48), NPGPU_EIGHT(c, 56), NPGPU_EIGHT(c, 64), NPGPU_EIGHT(c, 72),   \
-      NPGPU_EIGHT(c, 80), NPGPU_EIGHT(c, 88), NPGPU_EIGHT(c, 96), NPGPU_EIGHT(c, 104), NPGPU_EIGHT(c, 112), \
-      NPGPU_EIGHT(c, 120)
-#define NPGPU_NUMBERS                                                                            \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                      \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-
 // D += A * B. The settings: D is added to, and, where the type has them, A and B are not negated and not transposed.
-#define NPGPU_WGMMA(instruction, c, settings)                                                            \
-  asm volatile("wgmma.mma_async.sync.aligned." instruction " " NPGPU_NUMBERS "%128, %129, " settings ";" \
-               : NPGPU_ALL(c)                                                                            \
+#define NPGPU_WGMMA(instruction, c, settings)                                                                         \
+  asm volatile("wgmma.mma_async.sync.aligned." instruction " " NPGPU_SUMS_128 ", " NPGPU_SHARED_128 ", " settings ";" \
+               : NPGPU_OUT_128(c)                                                                                     \
                : "l"(a), "l"(b))
 
 struct Fp16 {
@@ -86,12 +53,12 @@ __global__ void __launch_bounds__(2 * group_threads, 1)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   __shared__ alignas(128) char a0[tensor::group_rows * row_bytes], a1[tensor::group_rows * row_bytes];
   __shared__ alignas(128) char b[tensor::columns * row_bytes];
-  copy_tile(a0, tiles.a0, tensor::group_rows);
-  copy_tile(a1, tiles.a1, tensor::group_rows);
-  copy_tile(b, tiles.b, tensor::columns);
+  copy_tile<2>(a0, tiles.a0, tensor::group_rows);
+  copy_tile<2>(a1, tiles.a1, tensor::group_rows);
+  copy_tile<2>(b, tiles.b, tensor::columns);
   asm volatile("fence.proxy.async;" ::: "memory");  // what threads wrote, before the tensor cores read it
   __syncthreads();
-  const std::uint64_t at_a0 = descriptor(a0), at_a1 = descriptor(a1), at_b = descriptor(b);
+  const std::uint64_t at_a0 = descriptor<2>(a0), at_a1 = descriptor<2>(a1), at_b = descriptor<2>(b);
   typename Type::Word d[elements];
 #pragma unroll
   for (unsigned i = 0; i < elements; ++i) d[i] = static_cast<typename Type::Word>(tensor::first(threadIdx.x, i));

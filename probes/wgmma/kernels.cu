@@ -2,8 +2,8 @@
 #include <cuda_fp16.h>
 
 #include "probes/cuda.hpp"
+#include "probes/tensor/wgmma_operands.cuh"
 #include "probes/wgmma/kernels.hpp"
-#include "probes/wgmma/operands.cuh"
 
 namespace npgpu::cuda {
 
@@ -11,29 +11,11 @@ namespace {
 
 using wgmma::group_threads, wgmma::most_groups;
 
-constexpr unsigned half_bytes = 16;
-
-// Where a part of a row lies in shared memory: of each eight rows first all first parts, 16 bytes each, then all second
-// ones, and so on. Eight parts are 128 bytes, one pass of the banks, so that nothing needs to be swizzled.
-template <unsigned parts> __device__ unsigned part_place(unsigned row, unsigned part) {
-  return (row / 8 * parts + part) * 8 * half_bytes + row % 8 * half_bytes;
-}
-// How wgmma is told of such a tile (PTX ISA, matrix descriptors); addresses and distances are in units of 16 bytes.
-template <unsigned parts> __device__ std::uint64_t told(const char* tile) {
-  constexpr std::uint64_t to_next_part = 8, to_next_rows = 8 * parts;
-  const std::uint64_t address = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile));
-  return (address & 0x3ffff) / 16 | to_next_part << 16 | to_next_rows << 32;
-}
-template <unsigned parts> __device__ void lay_out(char* to, const void* from, unsigned rows) {
-  for (unsigned i = threadIdx.x; i < parts * rows; i += blockDim.x)
-    *reinterpret_cast<uint4*>(to + part_place<parts>(i / parts, i % parts)) = static_cast<const uint4*>(from)[i];
-}
-
 // A of a product: in shared memory, or what a lane holds of it, by the PTX ISA's figures: of the rows lane / 4 and
 // lane / 4 + 8 of a warp's 16 the words lane % 4 and lane % 4 + 4, of 8.
 struct InShared {
   std::uint64_t at;
-  static __device__ InShared load(const char* tile, const void*) { return {told<2>(tile)}; }
+  static __device__ InShared load(const char* tile, const void*) { return {descriptor<2>(tile)}; }
 };
 struct InRegisters {
   std::uint32_t of[4];
@@ -131,15 +113,15 @@ __global__ void __launch_bounds__(most_groups* group_threads, 1)
     multiply_columns(GroupTiles tiles, BlockRecord* records, std::uint32_t launch) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr unsigned parts = P::sparse ? 4 : 2;  // of a column of B, 16 bytes each
-  __shared__ alignas(128) char a_tile[wgmma::rows * 2 * half_bytes], minus_a_tile[wgmma::rows * 2 * half_bytes];
-  __shared__ alignas(128) char b_tile[P::n * parts * half_bytes];
-  lay_out<2>(a_tile, tiles.a, wgmma::rows);
-  lay_out<2>(minus_a_tile, tiles.minus_a, wgmma::rows);
-  lay_out<parts>(b_tile, tiles.b, P::n);
+  __shared__ alignas(128) char a_tile[wgmma::rows * 2 * part_bytes], minus_a_tile[wgmma::rows * 2 * part_bytes];
+  __shared__ alignas(128) char b_tile[P::n * parts * part_bytes];
+  copy_tile<2>(a_tile, tiles.a, wgmma::rows);
+  copy_tile<2>(minus_a_tile, tiles.minus_a, wgmma::rows);
+  copy_tile<parts>(b_tile, tiles.b, P::n);
   asm volatile("fence.proxy.async;" ::: "memory");  // what threads wrote, before the tensor cores read it
   __syncthreads();
   const A a = A::load(a_tile, tiles.a), minus_a = A::load(minus_a_tile, tiles.minus_a);
-  const std::uint64_t b = told<parts>(b_tile);
+  const std::uint64_t b = descriptor<parts>(b_tile);
   typename P::Word d[P::words];
 #pragma unroll
   for (unsigned i = 0; i < P::words; ++i) d[i] = first_word<P>(i);

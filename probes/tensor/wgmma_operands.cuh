@@ -1,8 +1,33 @@
-// One wgmma instruction as the compiler takes it, by the registers of a thread's sums (2 to 128) and by where A comes
-// from. NPGPU_SUMS_n is their list, and the operands behind them are counted on from n: A and B as descriptors of
-// shared memory (SHARED), or four registers of A and a descriptor of B (REGISTERS); and, of sparse products, which
-// numbers of A are there.
+// The operands of Hopper's wgmma: how a tile lies in shared memory, and the lists of an instruction's registers.
+//
+// NPGPU_SUMS_n lists the registers of a thread's sums, 2 to 128 of them. The operands behind them are counted on from n:
+// A and B as descriptors of shared memory (SHARED), or four registers of A and a descriptor of B (REGISTERS). Sparse
+// products (KEPT) also say which numbers of A are there.
 #pragma once
+
+#include <cstdint>
+
+namespace npgpu::cuda {
+
+// Rows of 16-byte parts. Of each eight rows first all first parts lie in shared memory, then all second ones, and so
+// on. Eight parts are 128 bytes, one pass of the banks, so that nothing needs to be swizzled.
+constexpr unsigned part_bytes = 16;
+template <unsigned parts> __device__ unsigned part_place(unsigned row, unsigned part) {
+  return (row / 8 * parts + part) * 8 * part_bytes + row % 8 * part_bytes;
+}
+// The tile for the instruction (PTX ISA, matrix descriptors); addresses and distances are in units of 16 bytes.
+template <unsigned parts> __device__ std::uint64_t descriptor(const char* tile) {
+  constexpr std::uint64_t to_next_part = 8, to_next_rows = 8 * parts;
+  const std::uint64_t address = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile));
+  return (address & 0x3ffff) / 16 | to_next_part << 16 | to_next_rows << 32;
+}
+// By all threads of a block.
+template <unsigned parts> __device__ void copy_tile(char* to, const void* from, unsigned rows) {
+  for (unsigned i = threadIdx.x; i < parts * rows; i += blockDim.x)
+    *reinterpret_cast<uint4*>(to + part_place<parts>(i / parts, i % parts)) = static_cast<const uint4*>(from)[i];
+}
+
+}  // namespace npgpu::cuda
 
 #define NPGPU_SUMS_2 "{%0, %1}"
 #define NPGPU_SUMS_4 "{%0, %1, %2, %3}"
