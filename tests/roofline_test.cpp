@@ -231,6 +231,9 @@ TEST_CASE("a kernel is bound by what takes longest at its roof") {
   CHECK(fp32.share == doctest::Approx(0.5));
   CHECK_FALSE(fp32.is_beyond());
   CHECK(placed(device, mine(1, 200 * gb, 1000)).is_beyond());
+  CHECK(memory.is_bound_by_memory);
+  CHECK_FALSE(fp32.is_bound_by_memory);
+  CHECK(fp32.unit == "FLOP/s");
 }
 
 TEST_CASE("work without a roof is named, and nothing is said of a kernel that has no other") {

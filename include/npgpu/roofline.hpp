@@ -99,12 +99,14 @@ struct PlacedKernel {
   UserKernel kernel{};
   double intensity = not_measured;  // operations for each byte of the memory; infinite where it has none
   double rate = not_measured;       // operations a second
+  std::string unit = "FLOP/s";      // of the rate; "OP/s" where all of them are of whole numbers
   struct Use {
     std::string roof{};
     double share = not_measured;  // of the kernel's time that this work takes at its roof
   };
   std::vector<Use> uses{};      // the largest first
   std::string bound{};          // the first of them
+  bool is_bound_by_memory = false;
   double share = not_measured;  // of its time that it could not do without
   double least_us = not_measured;
   std::vector<std::string> unknown{};  // roofs that the trace does not have

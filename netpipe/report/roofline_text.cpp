@@ -13,10 +13,10 @@ namespace {
 
 constexpr double least_gain = 1.05;
 
-std::string roof_rate_text(const Estimate& rate) {
-  return figure_text(rate.value, rate.unit == "B/s"      ? FigureUnit::bytes_per_s
-                                 : rate.unit == "FLOP/s" ? FigureUnit::flop_per_s
-                                                         : FigureUnit::operations_per_s);
+std::string rate_in(const std::string& unit, double rate) {
+  return figure_text(rate, unit == "B/s"      ? FigureUnit::bytes_per_s
+                           : unit == "FLOP/s" ? FigureUnit::flop_per_s
+                                              : FigureUnit::operations_per_s);
 }
 
 std::string intensity_digits(double intensity) {
@@ -31,9 +31,9 @@ Table kernel_table(const std::vector<PlacedKernel>& kernels) {
     for (std::size_t i = 1; i < p.uses.size(); ++i)
       others +=
           fmt::format("{}{} {} %", others.empty() ? "" : ", ", p.uses[i].roof, percent_text(100 * p.uses[i].share));
-    table.row({p.kernel.name, std::to_string(p.kernel.launches), intensity_digits(p.intensity),
-               figure_text(p.rate, FigureUnit::flop_per_s), short_time_text(microseconds(p.kernel.time)),
-               p.bound.empty() ? "-" : p.bound, percent_text(100 * p.share), short_time_text(p.least_us), others});
+    table.row({p.kernel.name, std::to_string(p.kernel.launches), intensity_digits(p.intensity), rate_in(p.unit, p.rate),
+               short_time_text(microseconds(p.kernel.time)), p.bound.empty() ? "-" : p.bound,
+               percent_text(100 * p.share), short_time_text(p.least_us), others});
   }
   return table;
 }
@@ -42,10 +42,8 @@ Table kernel_table(const std::vector<PlacedKernel>& kernels) {
 std::string gain_text(const PlacedKernel& p) {
   if (p.bound.empty()) return fmt::format("{}: no roof that it is compared with is in the trace", p.kernel.name);
   if (p.is_beyond())
-    return fmt::format(
-        "{}: {:.0f} % of the roof of {}: its counts or its time are not those of this device, or a cache "
-        "answered",
-        p.kernel.name, 100 * p.share, p.bound);
+    return fmt::format("{}: {:.0f} % of the roof of {}: its counts or its time are not those of this device{}",
+                       p.kernel.name, 100 * p.share, p.bound, p.is_bound_by_memory ? ", or a cache answered" : "");
   const double gain = 1 / p.share;
   if (gain < least_gain)
     return fmt::format("{}: {} is at its roof: less work there is the way on", p.kernel.name, p.bound);
@@ -57,9 +55,7 @@ void add_kernels(Document& doc, const std::vector<PlacedKernel>& kernels) {
   if (kernels.empty()) return;
   doc.gap();
   doc.table(kernel_table(kernels));
-  doc.note(
-      "% of it: of the kernel's time, what this work takes at that roof; least time: no kernel with this work is "
-      "faster here");
+  doc.note("% of it: of the kernel's time, what this work takes at that roof; least time: of this work, at that roof");
   constexpr std::size_t most = 20;
   for (std::size_t i = 0; i < std::min(kernels.size(), most); ++i) doc.note(gain_text(kernels[i]));
   std::set<std::string> unknown;
@@ -146,8 +142,9 @@ Table roof_table(const Roofline& device) {
     const auto ridge = std::ranges::find_if(
         device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
     const bool has = ridge != device.ridges.end();
-    table.row({roof.name, roof_rate_text(roof.rate), interval_text(roof.rate), digits_text(roof.clock_mhz),
-               has ? digits_text(ridge->intensity.value) : "-", has ? range_text(ridge->intensity) : "-", roof.at});
+    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
+               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
+               has ? range_text(ridge->intensity) : "-", roof.at});
   }
   return table;
 }

@@ -102,9 +102,11 @@ if command -v compute-sanitizer > /dev/null; then
   done > "$logs/racecheck.list"
   checked racecheck < "$logs/racecheck.list"
   # NCCL asks for what it then does without, kernels for other GPUs (cudaErrorNoKernelImageForDevice) and sight that is
-  # there already (cudaErrorPeerAccessAlreadyEnabled): 104 errors of calls on two GPUs, all from its own threads.
-  part memcheck_collectives compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 "$build/npgpu" \
-    collectives --collective all-reduce --sizes 64KiB --launch eager,graph --rounds 1 --output "$logs/collectives.h5" --force --quiet
+  # there already (cudaErrorPeerAccessAlreadyEnabled): 104 errors of calls on two GPUs, all from its own threads. Under the
+  # checker the links are slow, which is npgpu's exit code 3.
+  collectives="compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 $build/npgpu collectives \
+    --collective all-reduce --sizes 64KiB --launch eager,graph --rounds 1 --output $logs/collectives.h5 --force --quiet"
+  part memcheck_collectives bash -c "$collectives || [ \$? = 3 ]"
   # Jobs in streams: memcheck has had the few jobs of odd parts, and their kernels share no memory; the example's do.
   if [ -x "$example" ]; then
     for tool in memcheck racecheck; do

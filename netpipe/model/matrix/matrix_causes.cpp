@@ -119,6 +119,14 @@ std::vector<Explanation> causes_of_slow(const CopyPlace& place, const MatrixEvid
                                : "look for others on the host, at its memory channels and the BIOS's NPS setting"});
       break;
     case CopyPlace::What::bridge:
+      if (place.spares_host) {
+        all.push_back({"beyond_bridge",
+                       "the way between these GPUs and the others is slow: the link between sockets or "
+                       "host bridges",
+                       "copies between these GPUs and the host are not slow",
+                       "look at the links between sockets in the BIOS and its log, and at nvidia-smi topo -m"});
+        break;
+      }
       all.push_back({"bridge",
                      place.bus.empty() ? "the GPUs share a way that is slow: a host bridge, or the link between sockets"
                                        : "the GPUs share a way that is slow: this bridge, or the link above it",

@@ -391,8 +391,8 @@ class MatrixJudge {
       unheld += !(ruling.verdict->limit > 0);
     }
     if (good > 0 && good + unheld == rulings_.size())
-      pass("peer_rate",
-           fmt::format("no rate is more than {:.0f} % below those on the same kind of link", 100 * outlier_share));
+      pass("peer_rate", fmt::format("no {}rate is more than {:.0f} % below those on the same kind of link",
+                                    told_.empty() ? "" : "other ", 100 * outlier_share));
     if (unheld > 0 && good == 0 && unheld == rulings_.size()) {
       NodeFinding& finding = add({});
       finding.metric = "peer_rate";

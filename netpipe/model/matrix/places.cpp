@@ -36,6 +36,20 @@ std::optional<CopyPlace::Part> part_of(const CopyPlace& place, const CopyWay& wa
   return std::nullopt;
 }
 
+// From others to the place is the direction from the host to it.
+bool spares_host(const CopyPlace& place, const std::map<CopyPlace::Part, std::set<CopyWay>>& by_part,
+                 const CopyStates& states) {
+  const auto spares = [&](CopyPlace::Part bad, CopyPlace::Part with_host) {
+    if (!place.has(bad)) return true;
+    const auto ways = by_part.find(with_host);
+    return ways != by_part.end() && std::ranges::none_of(ways->second, [&](const CopyWay& way) {
+             return states.bad.contains(way) || states.maybe.contains(way);
+           });
+  };
+  return !place.has_host() && !place.has(CopyPlace::between) && spares(CopyPlace::to_others, CopyPlace::to_host) &&
+         spares(CopyPlace::from_others, CopyPlace::from_host);
+}
+
 // Takes the parts of which nothing is good, and half is bad.
 void fill_in(CopyPlace& place, const CopyStates& states) {
   std::map<CopyPlace::Part, std::set<CopyWay>> by_part;
@@ -50,6 +64,7 @@ void fill_in(CopyPlace& place, const CopyStates& states) {
     place.parts.insert(part);
     std::ranges::copy_if(ways, std::inserter(place.ways, place.ways.end()), is_bad);
   }
+  place.spares_host = spares_host(place, by_part, states);
 }
 
 std::vector<CopyPlace> candidates_of(const CopyStates& states, const std::vector<std::string>& gpus,

@@ -22,6 +22,7 @@ struct CopyPlace {
   std::vector<std::string> devices{};  // GPUs below the bridge; the GPU; both ends of a pair, the source first
   std::string shared{};                // "the bridge 0000:10:00.1", "NUMA node 1"
   std::string bus{};                   // of the bridge
+  bool spares_host = false;            // copies with the host in the directions that are bad are known to be good
   std::set<Part> parts{};              // of a pair none
   std::set<CopyWay> ways{};            // all that are bad there
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "netpipe/engine/sort_stably.hpp"
@@ -233,15 +234,19 @@ PlacedKernel placed(const Roofline& device, const UserKernel& kernel) {
   PlacedKernel p{.kernel = kernel};
   p.intensity = kernel.operations() / kernel.bytes();
   p.rate = kernel.operations() / kernel.time.count();
+  std::set<std::string> units;
   for (const KernelWork& one : kernel.work) {
     if (!(one.amount > 0)) continue;
-    if (const Roof* const roof = device.roof(one.roof))
-      p.uses.push_back({roof->name, one.amount / roof->rate.value / kernel.time.count()});
+    const Roof* const roof = device.roof(one.roof);
+    if (roof) p.uses.push_back({roof->name, one.amount / roof->rate.value / kernel.time.count()});
     else p.unknown.push_back(one.roof);
+    if (!roof || !roof->is_memory) units.insert(roof ? roof->rate.unit : p.unit);
   }
+  if (units.size() == 1) p.unit = *units.begin();
   sort_stably(p.uses, std::ranges::greater{}, &PlacedKernel::Use::share);
   if (p.uses.empty()) return p;
   p.bound = p.uses.front().roof;
+  p.is_bound_by_memory = device.roof(p.bound)->is_memory;
   p.share = p.uses.front().share;
   p.least_us = microseconds(kernel.time) * p.share;
   return p;
