@@ -104,6 +104,16 @@ def sick_nodes(where):
         check(len(found) == (2 if " and a " in what else 1), f"{what}: one finding for one place: {texts}")
 
 
+def said_once(where):
+    """Copies with the host that are slow below one bridge have limits of their own, and are not said again GPU by GPU."""
+    file = os.path.join(where, "bridge.json")
+    with open(file, "w") as out:
+        json.dump(of_node8(instead=[{"between": "switch1", "and": "socket1", "gb_s": 25, "latency_us": 0.5}]), out)
+    made = run("matrix", "--device", f"sim:{file}", "--only", "pairs,host", "--sizes", "64MiB", "--rounds", "2", "--json", "--output", file + ".h5")
+    found = [f["text"] for f in bad(json.loads(made.out)["matrix"])]
+    check(made.code == 3 and len(found) == 1 and "switch1 and the host" in found[0], found)
+
+
 def one_verdict(where):
     """A trace has one verdict, whoever is asked: matrix and check, of each sick GPU, too."""
     for file in sorted(os.listdir(os.path.join(SOURCE, "data/devices/sick"))):
@@ -327,6 +337,7 @@ with folder() as where:
     check(quiet.code == 6 and len(quiet.out.splitlines()) == 1 and ": broken, 2 GPUs: copies between sim:zeros:0 and sim:zeros:1 deliver zeros" in quiet.out and
           "IOMMU" in quiet.out and not quiet.err, f"one line: {quiet.out} {quiet.err}")
     sick_nodes(where)
+    said_once(where)
     one_verdict(where)
     check(run("matrix", "--device", "host").code == 2, "the host alone has no matrix")
 

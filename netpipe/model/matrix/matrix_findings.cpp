@@ -18,6 +18,7 @@ NodeFinding finding_at(const CopyPlace& place, std::string metric, Health health
   NodeFinding finding;
   if (place.is_one_gpu()) finding.device = place.devices.front();
   finding.devices = place.devices;
+  if (place.what == CopyPlace::What::bridge && place.has_host()) finding.devices.emplace_back("host");
   finding.metric = std::move(metric);
   finding.health = health;
   finding.if_failed = if_failed;
@@ -265,7 +266,7 @@ class MatrixJudge {
       // What it does to the GPU's copies is no finding of its own.
       std::erase_if(all_, [&](const NodeFinding& one) {
         const bool with_host = std::ranges::find(one.devices, "host") != one.devices.end();
-        const bool is_its = std::ranges::find(one.devices, gpu) != one.devices.end();
+        const bool is_its = one.devices.size() == 2 && std::ranges::find(one.devices, gpu) != one.devices.end();
         if (one.metric != "peer_rate" || !with_host || !is_its) return false;
         finding.explanations.front().evidence += (finding.explanations.front().evidence.empty() ? "" : "; ") + one.text;
         return true;
