@@ -120,6 +120,14 @@ TEST_CASE("first it says who A and B are: what differs in a table, what is the s
   CHECK(has(text(same), "  differs   nothing but the time of the run\n"));
 }
 
+TEST_CASE("what a device tells under two names is said once") {
+  Trace simulated = before;
+  simulated.provenance[0].second = {{"max_sm_clock_mhz", 1980.0}, {"shader_clock_mhz", 1980.0}};
+  ComparisonReport of = comparison(some());
+  of.a.runs = of.b.runs = {&simulated};
+  CHECK(has(text(of), "GPU H200; highest SM clock 1980 MHz; hostname node7;"));
+}
+
 TEST_CASE("then the verdict, key figures, and a line for each case that is not the same") {
   const std::string out = text(some());
   CHECK(has(

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "netpipe/model/run_facts.hpp"
@@ -18,33 +19,35 @@ using Texts = std::set<std::string>;
 // What a trace has under a name in its provenance: of the host, or of all other devices.
 struct NamedFact {
   const char* what;
-  const char* key;
+  std::array<const char*, 2> keys;  // the first that the device has
   bool host = false;
   const char* unit = "";
 };
-constexpr NamedFact named_facts[] = {{"multiprocessors", "multiprocessors"},
-                                     {"multiprocessors", "sms"},
-                                     {"driver", "driver_version"},
-                                     {"firmware", "vbios_version"},
-                                     {"CUDA runtime", "cuda_runtime"},
-                                     {"CUDA toolkit", "cuda_toolkit"},
-                                     {"ECC", "ecc"},
-                                     {"PCIe generation", "pcie_generation_now"},
-                                     {"PCIe lanes", "pcie_lanes_now"},
-                                     {"highest SM clock", "max_sm_clock_mhz", false, " MHz"},
-                                     {"highest SM clock", "shader_clock_mhz", false, " MHz"},
-                                     {"highest memory clock", "max_memory_clock_mhz", false, " MHz"},
-                                     {"power limit", "power_limit_w", false, " W"},
-                                     {"host's processor", "cpu_model", true},
-                                     {"host's cores", "cores", true},
-                                     {"kernel", "kernel", true}};
+constexpr NamedFact named_facts[] = {{"multiprocessors", {"multiprocessors", "sms"}},
+                                     {"driver", {"driver_version"}},
+                                     {"firmware", {"vbios_version"}},
+                                     {"CUDA runtime", {"cuda_runtime"}},
+                                     {"CUDA toolkit", {"cuda_toolkit"}},
+                                     {"ECC", {"ecc"}},
+                                     {"PCIe generation", {"pcie_generation_now"}},
+                                     {"PCIe lanes", {"pcie_lanes_now"}},
+                                     {"highest SM clock", {"max_sm_clock_mhz", "shader_clock_mhz"}, false, " MHz"},
+                                     {"highest memory clock", {"max_memory_clock_mhz"}, false, " MHz"},
+                                     {"power limit", {"power_limit_w"}, false, " W"},
+                                     {"host's processor", {"cpu_model"}, true},
+                                     {"host's cores", {"cores"}, true},
+                                     {"kernel", {"kernel"}, true}};
 
 Texts facts_of(const Side& side, const NamedFact& wanted) {
   Texts all;
   for (const Trace* trace : side.runs)
     for (const auto& [group, facts] : trace->provenance) {
       if ((group == "host") != wanted.host) continue;
-      if (const Fact* fact = find_fact(facts, wanted.key)) all.insert(fact_text(*fact) + wanted.unit);
+      for (const char* key : wanted.keys)
+        if (const Fact* fact = key ? find_fact(facts, key) : nullptr) {
+          all.insert(fact_text(*fact) + wanted.unit);
+          break;
+        }
     }
   return all;
 }
