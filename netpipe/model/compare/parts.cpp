@@ -36,10 +36,12 @@ std::vector<Part> thirds_of(const Indices& common) {
 Part part_of_figure(const CaseCurve& curve, Among among) {
   constexpr std::size_t few = 3;
   constexpr double large = 8, larger_half = 2, near_best = 0.02;
+  constexpr double still_small = 64 << 10;  // bytes: what takes the time of a larger one is its rate
   Indices common = common_points(curve);
   Third third = among == Among::smallest ? Third::small : Third::large;
   if (common.size() < least_for_thirds) third = Third::all;
   if (among == Among::smallest) {
+    std::erase_if(common, [&](std::size_t i) { return curve.sizes[i] > still_small; });
     common.resize(std::min(few, common.size()));
     return {third, common};
   }

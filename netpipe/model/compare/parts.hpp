@@ -16,8 +16,8 @@ struct Part {
 std::vector<Part> thirds_of(const CaseCurve&);
 std::vector<Part> thirds_of(const Indices&);  // of these points, in their order
 
-// Of the points that both sides have: those of at least an eighth of the largest size, the three first, or those whose
-// rate is within 2 % of the best among the larger half. None where no point is common.
+// Of the points that both sides have: those of at least an eighth of the largest size, the three first of up to 64 KiB,
+// or those whose rate is within 2 % of the best among the larger half. None where no such point is common.
 Part part_of_figure(const CaseCurve&, Among);
 // "64 MiB .. 192 MiB": the first and the last of some points.
 std::string span_text(const CaseCurve&, const Indices&);
