@@ -17,6 +17,15 @@ namespace {
 
 constexpr double rounds_us[] = {99.9, 100, 100.1, 99.95, 100.05, 100};
 
+// The device times it. Points of these sizes, each in six rounds.
+TransferSeries copies(std::initializer_list<std::uint64_t> sizes, double factor = 1,
+                      Pattern pattern = Pattern::stream) {
+  TransferSeries sweep = sweep_of(pattern, Timing::gated);
+  for (const std::uint64_t bytes : sizes)
+    for (const double us : rounds_us) add_point(sweep, bytes, {us * factor});
+  return sweep;
+}
+
 Trace trace_of(std::initializer_list<TransferSeries> all) {
   Trace trace;
   trace.of<Transfers>() = all;
@@ -29,6 +38,30 @@ Comparison held(const Trace& a, const Trace& b) {
 }
 
 }  // namespace
+
+TEST_CASE("latencies are not called copies, reads are told from writes, and lanes of several devices name theirs") {
+  const auto names = [](const TransferSeries& series) {
+    std::vector<std::string> all;
+    for (const CaseComparison& of : held(trace_of({series}), trace_of({series})).cases) all.push_back(of.name);
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  TransferSeries chase = copies({8}, 1, Pattern::chase);
+  chase.question = case_on("cudaMemcpy", "cuda:5", Direction::peer);
+  chase.question.target = "cuda:0";
+  chase.question.pattern = Pattern::chase;
+  chase.question.timing = Timing::gated;
+  chase.question.async = true;
+  chase.question.access = Access::read;
+  CHECK(names(chase) == Names{"cuda:5 to cuda:0, async, read, chase"});
+  chase.question.pattern = Pattern::stream;
+  CHECK(names(chase) == Names{"cuda:5 to cuda:0, async, read copies"});
+  TransferSeries together = sweep_of(Pattern::stream, Timing::gated);
+  together.question.more_lanes = {{.direction = Direction::d2h, .source = "cuda:3", .target = "host"}};
+  for (const double us : rounds_us) add_duplex(together, 1000, {us}, {us});
+  CHECK(names(together) == Names{"H2D pinned, blocking, gated, 1 more lane copies, lane 0 host to cuda:0",
+                                 "H2D pinned, blocking, gated, 1 more lane copies, lane 1 cuda:3 to host"});
+}
 
 TEST_CASE("the smallest copies are those of up to 64 KiB, and there are none where all are larger") {
   const auto smallest = [](std::initializer_list<std::uint64_t> sizes) -> std::string {

@@ -125,12 +125,16 @@ template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::s
 
 std::string lane_text(const TransferCase& c, std::uint32_t lane) {
   const auto all = lanes(c);
-  return fmt::format(", lane {} {}", lane, lane < all.size() ? name(all[lane].direction) : "");
+  if (lane >= all.size()) return fmt::format(", lane {}", lane);
+  const Lane& its = all[lane];
+  if (c.more_lanes.empty()) return fmt::format(", lane {} {}", lane, name(its.direction));
+  return fmt::format(", lane {} {} to {}", lane, its.source, its.target);
 }
 std::string lane_text(const auto&, std::uint32_t lane) { return fmt::format(", lane {}", lane); }
 
 std::string short_name(const TransferCase& c) {
-  return (c.module == "cudaMemcpy" ? "" : c.module + ": ") + copy_name(c) + " copies";
+  const bool is_copy = c.pattern == Pattern::stream || c.pattern == Pattern::pingpong || c.pattern == Pattern::duplex;
+  return (c.module == "cudaMemcpy" ? "" : c.module + ": ") + full_copy_name(c) + (is_copy ? " copies" : "");
 }
 std::string short_name(const auto& question) { return title(question); }
 

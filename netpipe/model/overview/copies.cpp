@@ -89,6 +89,16 @@ std::string copy_name(const TransferCase& c) {
   return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
 }
 
+std::string full_copy_name(const TransferCase& c) {
+  std::string text = copy_name(c);
+  const auto add = [&](std::string_view word) { text += ", " + std::string(word); };
+  if (c.async && c.timing == Timing::event) add("events");
+  if (c.direction == Direction::peer && c.access != Access::staged) add(name(c.access));
+  if (c.pattern != Pattern::stream && c.pattern != Pattern::duplex && c.pattern != Pattern::pingpong)
+    add(name(c.pattern));
+  return text;
+}
+
 namespace {
 
 // Several devices copy at once.

@@ -37,6 +37,8 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
 
 // "H2D pinned, async", "both ways pinned, async", "D2D, async, cold", "memcpy cold", "host@0 to host@1, staged".
 std::string copy_name(const TransferCase&);
+// With all that tells two cases apart, but for their lanes: "cuda:0 to cuda:1, async, by a kernel, read, chase".
+std::string full_copy_name(const TransferCase&);
 // The most important first: both directions, both at once, blocking, pageable, within the device; then the variants.
 std::vector<CopyCurve> copy_curves(const Trace&, const OfDevice&);
 // Bandwidth and computing power of its probes: the corner All-All, as report has it.
