@@ -39,6 +39,42 @@ Comparison held(const Trace& a, const Trace& b) {
 
 }  // namespace
 
+namespace {
+
+void add_pieces(PieceSeries& series, PieceWay way, double us) {
+  for (const std::uint64_t bytes : {1000, 2000, 3000, 4000, 5000, 6000})
+    for (const double one : rounds_us) {
+      Visit<Pieces> visit = next_visit(series, {8, bytes, way}, 1);
+      visit.work = static_cast<double>(8 * bytes);
+      series.samples.push_back({static_cast<std::uint32_t>(series.visits.size()), 0, 1, 1, one, one * us});
+      series.visits.push_back(visit);
+    }
+}
+Trace pieces(double batch_us) {
+  Trace trace;
+  PieceSeries& series = trace.of<Pieces>().emplace_back();
+  series.question.device = "cuda:0";
+  series.simulated = true;  // the same in each run
+  add_pieces(series, PieceWay::loop, 1);
+  add_pieces(series, PieceWay::batch, batch_us);
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("each way to copy pieces has a curve of its own: a slower one is named, and no other") {
+  const Comparison all = held(pieces(1), pieces(1.2));
+  REQUIRE(all.cases.size() == 2);
+  CHECK(all.cases[0].name == "pieces cuda:0 h2d scattered, contiguous on the host, by loop");
+  CHECK(all.cases[0].verdict == Verdict::same);
+  CHECK(all.cases[1].title == "pieces cuda:0 h2d scattered, contiguous on the host, by batch");
+  for (const PartComparison& part : all.cases[1].parts) {
+    CHECK(part.verdict == Verdict::slower);
+    CHECK(part.change == doctest::Approx(0.2).epsilon(0.01));
+    CHECK(part.first.ends_with(" by batch"));
+  }
+}
+
 TEST_CASE("latencies are not called copies, reads are told from writes, and lanes of several devices name theirs") {
   const auto names = [](const TransferSeries& series) {
     std::vector<std::string> all;

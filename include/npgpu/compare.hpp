@@ -104,7 +104,7 @@ struct PointComparison : Change {
   std::string axes{};  // text_of(axes)
 };
 
-// A curve: a case, or one lane of it.
+// A curve: a case, or one lane of it; of pieces one way to copy them.
 struct CaseComparison {
   std::string_view kind{};  // K::name
   std::string title{};      // devices as A names them

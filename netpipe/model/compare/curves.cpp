@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "netpipe/model/compare/questions.hpp"
 #include "netpipe/model/overview/parts.hpp"
@@ -132,28 +133,43 @@ std::string lane_text(const TransferCase& c, std::uint32_t lane) {
 }
 std::string lane_text(const auto&, std::uint32_t lane) { return fmt::format(", lane {}", lane); }
 
+// Latencies are no copies.
 std::string short_name(const TransferCase& c) {
   const bool is_copy = c.pattern == Pattern::stream || c.pattern == Pattern::pingpong || c.pattern == Pattern::duplex;
   return (c.module == "cudaMemcpy" ? "" : c.module + ": ") + full_copy_name(c) + (is_copy ? " copies" : "");
 }
 std::string short_name(const auto& question) { return title(question); }
 
-// Lane by lane.
+// Ways to do the same are no sizes or shapes: each has a curve of its own.
+std::uint32_t way_of(const PieceShape& shape) { return static_cast<std::uint32_t>(shape.way); }
+std::uint32_t way_of(const auto&) { return 0; }
+std::string way_text(const PieceShape& shape) { return fmt::format(", by {}", name(shape.way)); }
+std::string way_text(const auto&) { return ""; }
+
+// Lane by lane, and way by way.
 template <class K>
 void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, const Gathered<K>& gathered,
                 const std::array<std::size_t, 2>& runs) {
-  std::map<std::uint32_t, CaseCurve> by_lane;
+  using LaneAndWay = std::pair<std::uint32_t, std::uint32_t>;
+  std::map<LaneAndWay, CaseCurve> curves;
+  std::map<std::uint32_t, std::string> ways;
+  std::set<std::uint32_t> all_lanes;
   for (const auto& [key, point] : gathered.points) {
-    CaseCurve& curve = by_lane[key.second];
+    const auto& [axes, lane] = key;
+    const std::uint32_t way = way_of(axes);
+    CaseCurve& curve = curves[{lane, way}];
     curve.points.push_back(point);
-    curve.sizes.push_back(size_of(key.first));
-    curve.blocks.push_back(blocks_in(key.first));
+    curve.sizes.push_back(size_of(axes));
+    curve.blocks.push_back(blocks_in(axes));
+    ways[way] = way_text(axes);
+    all_lanes.insert(lane);
   }
-  for (auto& [lane, curve] : by_lane) {
+  for (auto& [which, curve] : curves) {
+    const auto& [lane, way] = which;
     curve.kind = K::name;
-    const std::string of_lane = by_lane.size() > 1 ? lane_text(question, lane) : "";
-    curve.title = title(question) + of_lane;
-    curve.name = short_name(question) + of_lane;
+    const std::string of_curve = (all_lanes.size() > 1 ? lane_text(question, lane) : "") + ways[way];
+    curve.title = title(question) + of_curve;
+    curve.name = short_name(question) + of_curve;
     curve.lane = lane;
     curve.time_class = class_of(question);
     curve.trials_stand_in = gathered.trials_stand_in;
