@@ -41,6 +41,42 @@ Comparison held(const Trace& a, const Trace& b) {
 
 namespace {
 
+// Curves of twelve points each, of 500 us times their factor; they differ by their offsets.
+Trace curves(const std::vector<double>& factors) {
+  Trace trace;
+  for (const double factor : factors) {
+    trace.of<Transfers>().push_back(copies({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 5 * factor));
+    trace.of<Transfers>().back().question.source_offset = trace.of<Transfers>().size();
+  }
+  return trace;
+}
+SharedChange in_common(const std::vector<double>& factors) {
+  return held(curves(std::vector<double>(factors.size(), 1)), curves(factors)).classes.at(0).shared.at(0);
+}
+
+}  // namespace
+
+TEST_CASE("a class is slower where most of its cases are, and two at least; else its cases speak for themselves") {
+  const SharedChange most = in_common({1.5, 1.5, 1});
+  CHECK(most.verdict == Verdict::slower);
+  CHECK(most.change == doctest::Approx(0.5));
+  CHECK(most.cases == 3);
+  CHECK(most.sharing == 2);
+  CHECK(in_common({1.5, 1.5}).sharing == 2);
+  // Of two, the median is half of what the one changed by.
+  for (const std::vector<double>& factors : {std::vector<double>{1.5}, {1.5, 1}}) {
+    const SharedChange alone = in_common(factors);
+    CHECK(alone.verdict == Verdict::same);
+    CHECK(std::isnan(alone.change));
+    CHECK(alone.points == 12 * factors.size());
+    const Comparison all = held(curves(std::vector<double>(factors.size(), 1)), curves(factors));
+    CHECK(all.cases[0].verdict == Verdict::slower);
+    CHECK(outcome_of(all) == Outcome::slower);
+  }
+}
+
+namespace {
+
 void add_pieces(PieceSeries& series, PieceWay way, double us) {
   for (const std::uint64_t bytes : {1000, 2000, 3000, 4000, 5000, 6000})
     for (const double one : rounds_us) {

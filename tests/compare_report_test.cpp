@@ -228,8 +228,8 @@ TEST_CASE("the sentence names what is slower, the most first: a class as a whole
   found.classes[0].shared[0] = change<SharedChange>(0.05, Verdict::slower);
   const std::string out = text(comparison(found), {}, 300);
   CHECK(has(out,
-            "B is slower than A in: all device copies, by 5.0 % (4.9 .. 5.1) (below 10 us); H2D pinned, async copies "
-            "at 2 KiB, by 25 %"));
+            "B is slower than A in: all device copies, by 5.0 % (4.9 .. 5.1) (10 .. 100 us); H2D pinned, async "
+            "copies at 2 KiB, by 25 %"));
   CHECK_FALSE(has(out, "from 1 MiB"));  // it did as all
   CaseComparison many = a_case("one", Verdict::slower);
   found = some();
@@ -253,11 +253,17 @@ TEST_CASE("doubts are said: a run that did not end, two versions, trials for rou
   std::string out = text(of, {}, 200);
   CHECK(has(out, "A is incomplete: the run of a.h5 did not reach its end\n"));
   CHECK(has(out, "two versions of npgpu measured"));
+  found.classes[0].shared[0].band = 1;
+  found.classes[0].shared[0].cases = found.classes[0].shared[0].sharing = 3;
   CHECK(has(out, "1 of 3 cases have one visit to each point on a side: their trials stand in for rounds"));
   Trace named = before;
   named.root.run_uuid = "1";
   of.a.runs = of.b.runs = {&named};
   CHECK(has(text(of), "A and B have a run in common\n"));
+  found.classes[0].shared[0].sharing = 2;
+  CHECK(has(text(found), "B is slower than A in: most device copies, by 5.0 %"));
+  found.classes[0].shared[0].band = 0;  // the case takes 10 us: it is not among them
+  CHECK(has(text(comparison(found), {}, 300), "(below 10 us); H2D pinned, async copies from 1 MiB, by 3.1 %"));
 }
 
 TEST_CASE("the same as tables for GitHub") {

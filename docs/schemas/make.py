@@ -82,6 +82,7 @@ MEANING = {
     "bytes": "of one copy or working set", "time_us": "microseconds", "rate": "bytes per second", "disturbed": "by what others did; null: by nothing",
     "unsteady": "the interval is wide, even for its class", "percent_of_limit": "of what the link or memory could do",
     "change": "of the time, b/a - 1: positive is slower", "own": "of it, what is not its class's", "p": "corrected for the number of tests",
+    ("compare", "sharing"): "of its cases, those that changed by at least half as much; 0 where it is neither slower nor faster",
     "tolerance": "changes up to this share do not matter", "shown": "the smallest change that would have been found",
     "run_uuid": "of the run", "tool_version": "of npgpu", "git_commit": "of its sources", "argv": "the command line",
     "about_s": "how long it will take, about", "left_out": "what cannot be measured, and why", "month": "when it was measured",

@@ -144,10 +144,13 @@ struct EnergyChange : Change {
   EnergyCase question{};  // devices as A names them
 };
 
-// What all points of a class have in common, among those that take about as long: the median of their changes.
+// What all points of a class have in common, among those that take about as long: the median of their changes. Nothing
+// is known of less than ten points. Nor is it where the median is slower or faster, and most cases did not change so.
 struct SharedChange : Change {
   std::size_t band = 0;    // as DriftByTime has it
-  std::size_t points = 0;  // that both sides have; of less than ten nothing is known
+  std::size_t points = 0;  // that both sides have
+  // Where it is slower or faster: the cases that have these points, and those that changed by at least half as much.
+  std::size_t cases = 0, sharing = 0;
 };
 struct ClassComparison {
   TimeClass time_class = TimeClass::device_copies;

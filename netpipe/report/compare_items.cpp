@@ -11,6 +11,7 @@
 #include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "npgpu/series.hpp"
 
 namespace npgpu {
 
@@ -43,11 +44,23 @@ std::string sizes_text(const std::vector<PartComparison>& parts, std::size_t fir
   return fmt::format(" from {} to {}", parts[first].first, parts[last].last);
 }
 
-// The thirds of a case that are slower, by more than `counted` at least.
-void add_parts(std::vector<Item>& all, const CaseComparison& of, double counted) {
-  const auto is_it = [&](const PartComparison& part) {
-    return part.verdict == Verdict::slower && part.change > counted + part.tolerance;
-  };
+// What is named already: by how much most of a class is slower, of those that take about as long.
+class Named {
+ public:
+  void add(TimeClass of, const SharedChange& shared) { change_[{of, shared.band}] = shared.change; }
+  // Slower, and not only as much as what is named.
+  bool is_more(const Change& c, TimeClass of) const {
+    const auto named = change_.find({of, DriftByTime::band(std::sqrt(c.a * c.b))});
+    return c.verdict == Verdict::slower && (named == change_.end() || c.change > named->second + c.tolerance);
+  }
+
+ private:
+  std::map<std::pair<TimeClass, std::size_t>, double> change_;
+};
+
+// The thirds of a case that are slower.
+void add_parts(std::vector<Item>& all, const CaseComparison& of, const Named& named) {
+  const auto is_it = [&](const PartComparison& part) { return named.is_more(part, of.time_class); };
   for (std::size_t first = 0; first < of.parts.size(); ++first) {
     if (!is_it(of.parts[first])) continue;
     std::size_t last = first;
@@ -61,12 +74,16 @@ void add_parts(std::vector<Item>& all, const CaseComparison& of, double counted)
   }
 }
 
-void add_point(std::vector<Item>& all, const CaseComparison& of, double counted) {
+// The point that is slower by most, unless a third that is slower by as much is named already, with its class.
+void add_point(std::vector<Item>& all, const CaseComparison& of, const Named& named) {
+  const auto is_said = [&](const PointComparison& point) {
+    return std::ranges::any_of(of.parts, [&](const PartComparison& part) {
+      return part.verdict == Verdict::slower && point.change <= part.change + point.tolerance;
+    });
+  };
   const PointComparison* most = nullptr;
   for (const PointComparison& point : of.points)
-    if (point.verdict == Verdict::slower && point.change > counted + point.tolerance &&
-        (!most || point.change > most->change))
-      most = &point;
+    if (named.is_more(point, of.time_class) && !is_said(point) && (!most || point.change > most->change)) most = &point;
   if (most) all.push_back({fmt::format("{} at {}, {}", of.name, most->axes, by_text(*most)), most->change});
 }
 
@@ -95,20 +112,22 @@ std::string spaced(std::string_view name) {
 
 std::vector<std::string> slower_items(const Comparison& found) {
   std::vector<Item> of_classes, others;
-  std::map<TimeClass, double> counted;  // named already: of all of a class
+  Named named;
   for (const ClassComparison& of : found.classes) {
     std::vector<std::string> bands;
+    bool is_all = true;
     for (const SharedChange& shared : of.shared) {
       if (shared.verdict != Verdict::slower) continue;
       bands.push_back(fmt::format("{} ({})", by_text(shared), band_names[shared.band]));
-      counted[of.time_class] = std::max(counted[of.time_class], shared.change);
+      is_all = is_all && shared.sharing == shared.cases;
+      named.add(of.time_class, shared);
     }
     if (!bands.empty())
-      of_classes.push_back({fmt::format("all {}, {}", spaced(name(of.time_class)), fmt::join(bands, ", "))});
+      of_classes.push_back(
+          {fmt::format("{} {}, {}", is_all ? "all" : "most", spaced(name(of.time_class)), fmt::join(bands, ", "))});
   }
   for (const CaseComparison& of : found.cases) {
     const std::size_t before = others.size();
-    const double named = counted.contains(of.time_class) ? counted.at(of.time_class) : 0;
     add_parts(others, of, named);
     if (others.size() == before) add_point(others, of, named);
   }

@@ -22,6 +22,21 @@ constexpr double own_part = 0.5;
 constexpr std::size_t enough_parts = 5;
 constexpr double usual_freedom = 4;
 
+constexpr double share_of_class = 0.5;  // what a case has changed by that shares its class's change
+
+// Slower or faster is said of a class only where most of its cases are, and two at least.
+bool is_in_common(SharedChange& change, const std::vector<CurveAt>& points) {
+  std::map<const CaseCurve*, std::vector<CurveAt>> of_case;
+  for (const CurveAt& point : points) of_case[point.first].push_back(point);
+  change.cases = of_case.size();
+  for (const auto& [curve, its] : of_case) {
+    const auto numbers = numbers_of(its, Scale::time, median);
+    const double log = median_difference(numbers[0], numbers[1]).value;
+    change.sharing += log / std::log1p(change.change) >= share_of_class;
+  }
+  return change.sharing > 1 && 2 * change.sharing > change.cases;
+}
+
 // Variance of the difference of two sides' runs: each side is so many runs, or shows by itself how they differ.
 double variance_of_runs(double share, const std::array<std::size_t, 2>& runs) {
   double variance = 0;
@@ -65,13 +80,17 @@ SharedChanges::SharedChanges(const std::vector<CaseCurve>& curves, const Toleran
           {.variance = variance_of_runs(share, first.runs), .enough = {enough_rounds, enough_rounds}}, cycles));
     }
   judge_all(tested);
-  for (const ClassComparison& of : classes)
-    for (const SharedChange& change : of.shared) {
+  for (ClassComparison& of : classes)
+    for (SharedChange& change : of.shared) {
       if (std::isnan(change.change)) continue;
+      const bool changed = change.verdict == Verdict::slower || change.verdict == Verdict::faster;
+      if (changed && !is_in_common(change, points_of.at({of.time_class, change.band}))) {
+        change = {{.tolerance = change.tolerance}, change.band, change.points};
+        continue;
+      }
       Shared& shared = shared_[static_cast<std::size_t>(of.time_class)][change.band];
       shared.is_known = true;
-      if (change.verdict != Verdict::slower && change.verdict != Verdict::faster)
-        shared.log = std::log1p(change.change);
+      if (!changed) shared.log = std::log1p(change.change);
     }
 }
 
