@@ -37,7 +37,26 @@ Comparison held(const Trace& a, const Trace& b) {
   return compare({&of_a, 1}, {&of_b, 1});
 }
 
+TransferSeries with_neighbour(TransferSeries sweep) {
+  for (Visit<Transfers>& visit : sweep.visits) disturb(visit, Cause::device_busy);
+  return sweep;
+}
+
 }  // namespace
+
+TEST_CASE("not slower is what both sides have undisturbed; with anything else it cannot be told of all") {
+  const TransferSeries one = copies({1000}), other = copies({1000}, 1, Pattern::pingpong);
+  CHECK(outcome_of(held(trace_of({one, other}), trace_of({one, other}))) == Outcome::not_slower);
+  const auto outcome = [](const Trace& a, const Trace& b) { return outcome_of(held(a, b)); };
+  CHECK(outcome(trace_of({one, other}), trace_of({one})) == Outcome::cannot_tell);
+  CHECK(outcome(trace_of({one}), trace_of({one, other})) == Outcome::cannot_tell);
+  CHECK(outcome(trace_of({copies({1000, 2000})}), trace_of({one})) == Outcome::cannot_tell);
+  const Comparison disturbed = held(trace_of({one, other}), trace_of({one, with_neighbour(other)}));
+  CHECK(disturbed.cases[1].verdict == Verdict::disturbed);
+  CHECK_FALSE(is_judged(disturbed.cases[1]));
+  CHECK(outcome_of(disturbed) == Outcome::cannot_tell);
+  CHECK(outcome(trace_of({one, other}), trace_of({copies({1000}, 1.1), with_neighbour(other)})) == Outcome::slower);
+}
 
 namespace {
 

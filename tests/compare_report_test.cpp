@@ -216,21 +216,54 @@ TEST_CASE("where it cannot be told the last word is not that all is the same") {
   found.figures.clear();
   found.cases[0] = a_case("one", Verdict::cannot_tell);
   found.cases[0].parts = {part(Third::all, 0.001, Verdict::cannot_tell)};
-  const std::string out = text(found);
-  CHECK(has(out,
-            "\nB is not slower than A, as far as these runs can tell. 3 cases: 1 cannot tell, 1 same, 1 only in A.\n"));
+  const std::string out = text(comparison(found), {}, 300);
+  CHECK(has(
+      out,
+      "\nB is not slower than A in the 2 cases that both have undisturbed, as far as these runs can tell. 3 cases: 1 "
+      "cannot tell, 1 same, 1 only in A.\n"));
   CHECK(has(out, "  1 case: cannot tell, changed by no more than matters, not shown (--all)\n"));
   CHECK(parsed(comparison(found))["outcome"] == "cannot-tell");
+}
+
+TEST_CASE("not slower is said of the cases that both have undisturbed, and of nothing where there is none") {
+  const auto said = [](std::vector<CaseComparison> cases) {
+    Comparison found = some();
+    found.figures.clear();
+    found.classes.clear();
+    found.cases = std::move(cases);
+    return text(comparison(found), {}, 300);
+  };
+  const CaseComparison same = a_case("one", Verdict::same), disturbed = a_case("two", Verdict::disturbed);
+  CHECK(has(said({same, same}), "\nB is not slower than A. 2 cases: 2 same.\n"));
+  CHECK(has(said({same, disturbed}),
+            "\nB is not slower than A in the 1 case that both have undisturbed. 2 cases: 1 disturbed, 1 same.\n"));
+  CHECK(has(
+      said({disturbed, a_case("three", Verdict::only_a)}),
+      "\nWhether B is slower than A cannot be told: no case is undisturbed in both. 2 cases: 1 disturbed, 1 only in "
+      "A.\n"));
+  CaseComparison other_sizes = same;
+  other_sizes.points = {point("1 KiB", 0, Verdict::same), point("2 KiB", 0, Verdict::only_a),
+                        point("3 KiB", 0, Verdict::only_b), point("4 KiB", 0, Verdict::only_b)};
+  CHECK(has(
+      said({other_sizes}),
+      "\nB is not slower than A, as far as these runs can tell. 1 case: 1 same. 1 point of these cases is only in A. 2 "
+      "points of these cases are only in B.\n"));
 }
 
 TEST_CASE("the sentence names what is slower, the most first: a class as a whole, then what is slower still") {
   Comparison found = some();
   found.classes[0].shared[0] = change<SharedChange>(0.05, Verdict::slower);
+  found.classes[0].shared[0].band = 1;
+  found.classes[0].shared[0].cases = found.classes[0].shared[0].sharing = 3;
   const std::string out = text(comparison(found), {}, 300);
   CHECK(has(out,
             "B is slower than A in: all device copies, by 5.0 % (4.9 .. 5.1) (10 .. 100 us); H2D pinned, async "
             "copies at 2 KiB, by 25 %"));
   CHECK_FALSE(has(out, "from 1 MiB"));  // it did as all
+  found.classes[0].shared[0].sharing = 2;
+  CHECK(has(text(found), "B is slower than A in: most device copies, by 5.0 %"));
+  found.classes[0].shared[0].band = 0;  // the case takes 10 us: it is not among them
+  CHECK(has(text(comparison(found), {}, 300), "(below 10 us); H2D pinned, async copies from 1 MiB, by 3.1 %"));
   CaseComparison many = a_case("one", Verdict::slower);
   found = some();
   for (int i = 0; i < 8; ++i) {
@@ -253,17 +286,11 @@ TEST_CASE("doubts are said: a run that did not end, two versions, trials for rou
   std::string out = text(of, {}, 200);
   CHECK(has(out, "A is incomplete: the run of a.h5 did not reach its end\n"));
   CHECK(has(out, "two versions of npgpu measured"));
-  found.classes[0].shared[0].band = 1;
-  found.classes[0].shared[0].cases = found.classes[0].shared[0].sharing = 3;
   CHECK(has(out, "1 of 3 cases have one visit to each point on a side: their trials stand in for rounds"));
   Trace named = before;
   named.root.run_uuid = "1";
   of.a.runs = of.b.runs = {&named};
   CHECK(has(text(of), "A and B have a run in common\n"));
-  found.classes[0].shared[0].sharing = 2;
-  CHECK(has(text(found), "B is slower than A in: most device copies, by 5.0 %"));
-  found.classes[0].shared[0].band = 0;  // the case takes 10 us: it is not among them
-  CHECK(has(text(comparison(found), {}, 300), "(below 10 us); H2D pinned, async copies from 1 MiB, by 3.1 %"));
 }
 
 TEST_CASE("the same as tables for GitHub") {

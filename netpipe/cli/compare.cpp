@@ -32,7 +32,7 @@ struct Read {
 };
 
 bool share_a_point(const Comparison& found) {
-  const auto is_shared = [](const Change& c) { return c.verdict != Verdict::only_a && c.verdict != Verdict::only_b; };
+  const auto is_shared = [](const Change& c) { return !is_of_one_side(c.verdict); };
   return std::ranges::any_of(found.energies, is_shared) ||
          std::ranges::any_of(found.cases,
                              [&](const CaseComparison& of) { return std::ranges::any_of(of.points, is_shared); });
@@ -90,7 +90,8 @@ Command compare_traces() {
       "FILE:N for run N of "
       "it; several on a side are written before and after --. From three runs on a side, runs are compared rather than "
       "rounds. Two cards of one model are compared, and what differs between them is said and does not count, unless "
-      "--other-hardware is given. Exit codes: 0 nothing was found slower, 3 something is, 5 in time "
+      "--other-hardware is given. What others disturbed and what one side alone has is not judged, and the verdict "
+      "says of how many cases it is. Exit codes: 0 nothing was found slower, 3 something is, 5 in time "
       "and not in cycles (the clock), 6 wrong results or no figure, 7 other hardware.",
       {"A...", "[--]", "B..."},
       {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",

@@ -57,9 +57,37 @@ std::string tally(const std::vector<CaseComparison>& cases) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// " 12 points of these cases are only in A.": of cases that both have.
+std::string points_of_one_side(const Comparison& found) {
+  std::string text;
+  for (const Verdict one : {Verdict::only_a, Verdict::only_b}) {
+    std::ptrdiff_t points = 0;
+    for (const CaseComparison& of : found.cases)
+      if (!is_of_one_side(of.verdict)) points += std::ranges::count(of.points, one, &PointComparison::verdict);
+    if (points)
+      text += fmt::format(" {} of these cases {} {}.", counted(static_cast<std::size_t>(points), "point"),
+                          points > 1 ? "are" : "is", word_of(one));
+  }
+  return text;
+}
+
+// Of which cases it is true, and how sure.
+std::string not_slower(const Comparison& found) {
+  if (found.cases.empty()) return "Energies were compared, and nothing that takes time.";
+  const auto judged = static_cast<std::size_t>(std::ranges::count_if(found.cases, is_judged));
+  if (judged == 0) return "Whether B is slower than A cannot be told: no case is undisturbed in both.";
+  std::string text = "B is not slower than A";
+  if (judged < found.cases.size())
+    text += fmt::format(" in the {} that both have undisturbed", counted(judged, "case"));
+  const auto untold = std::ranges::count(found.cases, Verdict::cannot_tell, &CaseComparison::verdict);
+  if (untold > 0 || !points_of_one_side(found).empty()) text += ", as far as these runs can tell";
+  return text + '.';
+}
+
 std::string headline(const Comparison& found) {
   std::string counts;
   if (!found.cases.empty()) counts = fmt::format(" {}: {}.", counted(found.cases.size(), "case"), tally(found.cases));
+  counts += points_of_one_side(found);
   if (const auto more = more_energy_items(found); !more.empty())
     counts += fmt::format(" It takes more energy for: {}.", fmt::join(more, "; "));
   const auto items = [&] { return fmt::format("{}", fmt::join(slower_items(found), "; ")); };
@@ -73,11 +101,9 @@ std::string headline(const Comparison& found) {
     case Outcome::clock:
       return fmt::format("B is slower than A by its clock, in time and not in cycles, in: {}.", items()) + counts;
     case Outcome::cannot_tell:
-      if (found.cases.empty()) return "Energies were compared, and nothing that takes time." + counts;
-      return "B is not slower than A, as far as these runs can tell." + counts;
     case Outcome::not_slower: break;
   }
-  return "B is not slower than A." + counts;
+  return not_slower(found) + counts;
 }
 
 std::string runs_text(const ComparisonReport::Side& side) {
@@ -187,7 +213,7 @@ void energies(Document& doc, const Comparison& found) {
   std::set<std::string> notes;
   bool is_any = false;
   for (const EnergyChange& e : found.energies) {
-    if (e.verdict == Verdict::only_a || e.verdict == Verdict::only_b) continue;
+    if (is_of_one_side(e.verdict)) continue;
     is_any = true;
     table.row({work_text(e.question), e.question.device, digits_text(in_energy_unit(e, e.a)),
                digits_text(in_energy_unit(e, e.b)), percent(e.change), interval(e), energy_word(e.verdict)},
@@ -237,7 +263,7 @@ std::set<std::string> notes_of(const CaseComparison& of) {
 bool is_unremarkable(const CaseComparison& of) {
   if (of.verdict == Verdict::cannot_tell)
     return std::ranges::all_of(of.parts, [](const Change& c) { return !(std::abs(c.own) > c.tolerance); });
-  return of.verdict == Verdict::same || of.verdict == Verdict::only_a || of.verdict == Verdict::only_b;
+  return of.verdict == Verdict::same || is_of_one_side(of.verdict);
 }
 
 void cases(Document& doc, const Comparison& found, const ComparisonDetail& detail) {

@@ -151,6 +151,9 @@ bool is_slower(const Change& c, bool by_the_clock) {
 
 }  // namespace
 
+bool is_of_one_side(Verdict verdict) { return verdict == Verdict::only_a || verdict == Verdict::only_b; }
+bool is_judged(const CaseComparison& of) { return of.verdict != Verdict::disturbed && !is_of_one_side(of.verdict); }
+
 Outcome outcome_of(const Comparison& all) {
   const auto any = [&](auto holds) {
     if (std::ranges::any_of(all.figures, holds)) return true;
@@ -168,7 +171,10 @@ Outcome outcome_of(const Comparison& all) {
   if ((slower || by_clock) && !all.other_cards.empty() && !all.judges_cards) return Outcome::cards;
   if (slower) return Outcome::slower;
   if (by_clock) return Outcome::clock;
-  const auto untold = [](const CaseComparison& of) { return of.verdict == Verdict::cannot_tell; };
+  const auto untold = [](const CaseComparison& of) {
+    return of.verdict == Verdict::cannot_tell || !is_judged(of) ||
+           std::ranges::any_of(of.points, is_of_one_side, &Change::verdict);
+  };
   return all.cases.empty() || std::ranges::any_of(all.cases, untold) ? Outcome::cannot_tell : Outcome::not_slower;
 }
 
