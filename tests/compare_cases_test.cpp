@@ -55,6 +55,7 @@ TEST_CASE("not slower is what both sides have undisturbed; with anything else it
   CHECK(disturbed.cases[1].verdict == Verdict::disturbed);
   CHECK_FALSE(is_judged(disturbed.cases[1]));
   CHECK(outcome_of(disturbed) == Outcome::cannot_tell);
+  CHECK(outcome(trace_of({one}), trace_of({with_neighbour(one)})) == Outcome::not_judged);
   CHECK(outcome(trace_of({one, other}), trace_of({copies({1000}, 1.1), with_neighbour(other)})) == Outcome::slower);
 }
 

@@ -176,12 +176,13 @@ enum class Outcome {
   cards,        // something is slower, on another card than A's
   slower,       // something is slower, and not by the clock alone
   clock,        // something is slower by the clock
+  not_judged,   // no case is undisturbed in both
   cannot_tell,  // nothing is slower, as far as can be told: not all of it is judged, or nothing that takes time
   not_slower,   // nothing is, and both sides have all of it, undisturbed
 };
 template <>
-inline constexpr std::array<std::string_view, 6> names_of<Outcome>{"broken", "between-cards", "slower",
-                                                                   "clock",  "cannot-tell",   "not-slower"};
+inline constexpr std::array<std::string_view, 7> names_of<Outcome>{"broken",     "between-cards", "slower",    "clock",
+                                                                   "not-judged", "cannot-tell",   "not-slower"};
 Outcome outcome_of(const Comparison&);
 bool is_of_one_side(Verdict);           // the other has not measured it
 bool is_judged(const CaseComparison&);  // both sides have it, undisturbed

@@ -43,6 +43,7 @@ int exit_code_of(Outcome outcome) {
     case Outcome::broken: return exit_code::broken;
     case Outcome::slower: return exit_code::slower;
     case Outcome::clock: return exit_code::clock;
+    case Outcome::not_judged: return exit_code::busy;
     case Outcome::cards:
     case Outcome::cannot_tell:
     case Outcome::not_slower: break;
@@ -91,7 +92,8 @@ Command compare_traces() {
       "it; several on a side are written before and after --. From three runs on a side, runs are compared rather than "
       "rounds. Two cards of one model are compared, and what differs between them is said and does not count, unless "
       "--other-hardware is given. What others disturbed and what one side alone has is not judged, and the verdict "
-      "says of how many cases it is. Exit codes: 0 nothing was found slower, 3 something is, 5 in time "
+      "says of how many cases it is. Exit codes: 0 nothing was found slower, 3 something is, 4 no case is "
+      "undisturbed in both, 5 in time "
       "and not in cycles (the clock), 6 wrong results or no figure, 7 other hardware.",
       {"A...", "[--]", "B..."},
       {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",

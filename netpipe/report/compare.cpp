@@ -42,7 +42,9 @@ std::string verdict_text(Verdict verdict, Reason reason) {
   return word_of(verdict) + (coded ? fmt::format(" ({})", name(reason)) : "");
 }
 
-bool is_alarming(Outcome outcome) { return outcome != Outcome::cannot_tell && outcome != Outcome::not_slower; }
+bool is_alarming(Outcome outcome) {
+  return outcome != Outcome::not_judged && outcome != Outcome::cannot_tell && outcome != Outcome::not_slower;
+}
 bool is_alarming(Verdict verdict) {
   return verdict == Verdict::slower || verdict == Verdict::broken || verdict == Verdict::no_figure;
 }
@@ -75,7 +77,6 @@ std::string points_of_one_side(const Comparison& found) {
 std::string not_slower(const Comparison& found) {
   if (found.cases.empty()) return "Energies were compared, and nothing that takes time.";
   const auto judged = static_cast<std::size_t>(std::ranges::count_if(found.cases, is_judged));
-  if (judged == 0) return "Whether B is slower than A cannot be told: no case is undisturbed in both.";
   std::string text = "B is not slower than A";
   if (judged < found.cases.size())
     text += fmt::format(" in the {} that both have undisturbed", counted(judged, "case"));
@@ -100,6 +101,8 @@ std::string headline(const Comparison& found) {
     case Outcome::slower: return fmt::format("B is slower than A in: {}.", items()) + counts;
     case Outcome::clock:
       return fmt::format("B is slower than A by its clock, in time and not in cycles, in: {}.", items()) + counts;
+    case Outcome::not_judged:
+      return "Whether B is slower than A cannot be told: no case is undisturbed in both." + counts;
     case Outcome::cannot_tell:
     case Outcome::not_slower: break;
   }

@@ -9,9 +9,9 @@
 //     "who": [ { what, a, b, differs } ], "notes": [ ... ],
 //     "tolerances": [ { class, small, middle, large, all, source } ]   by third of a curve,
 //     "classes": [ { class, least_shown, most_shown (the smallest changes that would have been found, in its steadiest
-//                    and unsteadiest case), shared: [ { band (of times: 0 below 10 us, 1 100 us, 2 1 ms, 3 above), points,
-//                    cases, sharing (where it is slower or faster: of the cases, those that changed by half as much or
-//                    more), CHANGE } ] } ]   what all points of the class have in common
+//                    and unsteadiest case), shared: [ { band (of times: 0 below 10 us, 1 100 us, 2 1 ms, 3 above),
+//                    points, cases, sharing (where it is slower or faster: of the cases, those that changed by half as
+//                    much or more), CHANGE } ] } ]   what all points of the class have in common
 //     "counts": { "same": 41, ... }  cases by verdict,
 //     "figures": [ { name, at, unit, class, CHANGE } ]   a and b in that unit
 //     "energies": [ { work, device, unit, CHANGE } ]   of an operation or a byte over idle (pJ), of idle W; `slower` is

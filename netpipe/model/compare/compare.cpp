@@ -171,6 +171,7 @@ Outcome outcome_of(const Comparison& all) {
   if ((slower || by_clock) && !all.other_cards.empty() && !all.judges_cards) return Outcome::cards;
   if (slower) return Outcome::slower;
   if (by_clock) return Outcome::clock;
+  if (!all.cases.empty() && std::ranges::none_of(all.cases, is_judged)) return Outcome::not_judged;
   const auto untold = [](const CaseComparison& of) {
     return of.verdict == Verdict::cannot_tell || !is_judged(of) ||
            std::ranges::any_of(of.points, is_of_one_side, &Change::verdict);
