@@ -450,6 +450,17 @@ TEST_CASE("what a device does not report agrees with nothing") {
   CHECK(p.reference_source == "not reported by its spec");
 }
 
+TEST_CASE("counters at the end of a run, of a device without a UUID, say nothing of what it is") {
+  Trace trace = odd_trace();
+  trace.provenance.push_back({"gpu0_after", {{"id", odd()}, {"ecc_corrected", std::int64_t{0}}}});
+  const MeasuredCosts costs = costs_of(trace);
+  CHECK(costs.multiprocessors == 132);
+  CHECK(costs.threads_per_multiprocessor == 2048);
+  CHECK(costs.blocks_per_multiprocessor == odd_costs().blocks_per_multiprocessor);
+  CHECK(parameter(costs, "queues kernel").verdict == Agreement::agrees);
+  CHECK(parameter(costs, "copy engines").verdict == Agreement::agrees);
+}
+
 TEST_CASE("a trace without jobs has no costs of streams, and no device in them") {
   CHECK(stream_costs(Trace()).empty());
 }

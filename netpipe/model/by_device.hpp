@@ -23,9 +23,14 @@ template <class K> std::vector<std::vector<const Series<K>*>> by_device(const Tr
   return all;
 }
 
-// Whether these are of the device. By UUID where there is one, for an ordinal may have had another GPU behind it.
-inline bool are_of(const Facts& facts, const std::string& id, const std::string& uuid) {
-  return text_fact(facts, "id") == id && (uuid.empty() || text_fact(facts, "uuid") == uuid);
+// What counters were at the end of the run, in a group of their own: it names the device and does not describe it.
+inline bool is_of_end(const std::string& group) { return group.ends_with("_after"); }
+
+// Whether this group describes the device. By UUID where there is one, for an ordinal may have had another GPU behind
+// it.
+inline bool describes(const Provenance::value_type& of, const std::string& id, const std::string& uuid) {
+  const auto& [group, facts] = of;
+  return !is_of_end(group) && text_fact(facts, "id") == id && (uuid.empty() || text_fact(facts, "uuid") == uuid);
 }
 
 }  // namespace npgpu::model

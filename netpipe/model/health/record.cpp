@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "netpipe/model/by_device.hpp"
 #include "netpipe/model/compare/questions.hpp"
 
 namespace npgpu::model {
@@ -63,7 +64,7 @@ void add_facts(DeviceRecord& record, const Provenance& provenance) {
     const std::string of = group.substr(group.find('/') + 1);
     if (of == "host") record.host = facts;
     if (text_fact(facts, "id") != record.id) continue;
-    if (!of.ends_with("_after")) {
+    if (!is_of_end(of)) {
       record.before = facts;
       continue;
     }

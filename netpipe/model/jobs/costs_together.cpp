@@ -37,9 +37,10 @@ std::uint32_t count(double a, double b) {
 
 StreamFacts stream_facts(const Provenance& provenance, const JobSeries& first, MeasuredCosts& into) {
   StreamFacts own;
-  for (const auto& [group, facts] : provenance) {
+  for (const auto& of : provenance) {
+    const auto& [group, facts] = of;
     if (group == "environment") own.max_connections = number(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
-    if (!are_of(facts, first.question.device, first.device_uuid)) continue;
+    if (!describes(of, first.question.device, first.device_uuid)) continue;
     own.copy_engines = number(facts, "copy_engines");
     into.multiprocessors = count(number(facts, "multiprocessors"), number(facts, "sms"));
     into.threads_per_multiprocessor = count(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));

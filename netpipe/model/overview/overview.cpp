@@ -35,8 +35,8 @@ std::vector<DeviceOverview> measured_devices_of(const Trace& trace) {
 }
 
 Facts device_facts(const Provenance& provenance, const DeviceOverview& device) {
-  for (const auto& [group, facts] : provenance)
-    if (model::are_of(facts, device.id, device.uuid)) return facts;
+  for (const auto& of : provenance)
+    if (model::describes(of, device.id, device.uuid)) return of.second;
   return {};
 }
 

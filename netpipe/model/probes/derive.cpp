@@ -21,7 +21,7 @@ constexpr double repeatable = 0.03;  // a larger change between two measurements
 model::OwnFacts own_facts(const Provenance& provenance, const std::string& device) {
   const auto is_of = [](const auto& group, const std::string& id) {
     const Fact* const its = find_fact(group.second, "id");
-    return (its && *its == Fact(id)) || (group.first == "host" && id == "host");
+    return (its && *its == Fact(id) && !model::is_of_end(group.first)) || (group.first == "host" && id == "host");
   };
   std::string twin;
   for (const auto& group : provenance)
