@@ -436,6 +436,18 @@ TEST_CASE("slots: blocks of the next kernel fill what the last wave leaves") {
   CHECK(total(uneven, 4) == doctest::Approx(3));
 }
 
+TEST_CASE("slots: of more chunks than blocks, each has a part of a block, which takes as long as a block") {
+  MadeJob m = made(ms(1, 2, 1), 4);  // the whole kernel: 8 ms
+  m.costs.compute = Compute::slots;
+  m.job.slots = 4;
+  m.job.blocks = 1;
+  CHECK(total(m, 4) == doctest::Approx(4 + 8 + 1));
+  m.job.blocks = 3;
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 1, 1 + 8);
+  check(span_of(t, Stage::kernel, 3), 4, 4 + 8);  // its copy is the last, and its kernel no shorter
+}
+
 TEST_CASE("slots: a kernel that waits for slots loses no gap to it") {
   // Four chunks of a wave each, gaps of 0.5 ms: only the first one's is seen; with slots to spare, each follows a gap.
   MadeJob m = only_kernels(4, 16, 4);

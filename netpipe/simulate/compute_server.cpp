@@ -36,9 +36,8 @@ double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double t
     if (blocks_.idle()) busy_since_ = now;
     // Where each slot is a multiprocessor, a chunk's last block, which may have few threads, makes place for the next
     // chunk's first: those of all chunks together are as many as in the whole.
-    const std::uint64_t whole = blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0);
     const bool as_in_whole = chunk_.multiprocessors == chunk_.slots && blocks_low_ > 0;
-    blocks_.start(operation, as_in_whole ? static_cast<double>(whole) : chunk_.own_blocks, now);
+    blocks_.start(operation, as_in_whole ? static_cast<double>(whole_blocks(chunk)) : chunk_.own_blocks, now);
     return now;
   }
   if (running_.empty()) busy_since_ = now;
@@ -48,7 +47,7 @@ double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double t
     // The next one's gap passes while this one waits for slots.
     free_ = now + gap_;
     begin = std::max(now, slots_.front().free - gap_);
-    kernel.end = place_blocks(blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0), now + gap_);
+    kernel.end = place_blocks(std::max<std::uint64_t>(1, whole_blocks(chunk)), now + gap_);
     running_.push_back(kernel);
   } else {
     if (now == room_since_) kernel.since = now;  // it waited for room, and its gap passed meanwhile
