@@ -45,6 +45,16 @@ TEST_CASE("a column a millisecond") {
   CHECK(text.find("bottleneck kernel, 67 % busy") != std::string::npos);
 }
 
+TEST_CASE("the bottleneck is that of the drawn run, not of the best") {
+  MadeJob job = made(ms(10, 20, 10), 2);
+  job.costs.copy_h2d = job.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{10e-6});
+  Simulation s = simulation_of(job, 2);
+  CHECK(text_of(s).find("bottleneck kernel, 67 % busy") != std::string::npos);
+  s.streams = 1;
+  s.timeline = simulate(s.job, 1, s.costs, s.order);  // 20, 40 and 20 ms, one after the other
+  CHECK(text_of(s).find("bottleneck kernel, 50 % busy") != std::string::npos);
+}
+
 TEST_CASE("less than half of a column is marked as such") {
   Simulation s = simulation(2);
   s.timeline.entries = {{Stage::kernel, 0, 0, Server::compute, Seconds{0.0101}, Seconds{0.0104}}};

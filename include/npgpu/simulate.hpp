@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "npgpu/transfer.hpp"
@@ -198,6 +199,8 @@ enum class Bound { h2d_engine, d2h_engine, copy_engine, compute, host_issue };
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Bound>{"h2d-engine", "d2h-engine", "copy-engine", "compute",
                                                                  "host-issue"};
+// The server that is longest at work, and for how long.
+std::pair<Bound, Seconds> busiest(const Busy&, int copy_engines);
 
 struct StreamTime {
   std::uint32_t streams = 1;
@@ -207,7 +210,7 @@ struct Prediction {
   std::uint32_t streams = 1;           // the best; the fewest of equals
   Seconds time{0};                     // with them
   double speed_up = 1;                 // over one stream
-  Bound bound = Bound::compute;        // the server that is longest at work at `streams`
+  Bound bound = Bound::compute;        // busiest() at `streams`
   Seconds bound_time{0};               // for how long
   std::vector<StreamTime> candidates;  // in the order given
 };

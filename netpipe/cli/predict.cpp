@@ -152,7 +152,7 @@ int predict_list(const Options& options, const std::string& path, const Measured
       const Prediction p = choose_streams(one.job, costs.costs, order, candidates_for(one.job, most_streams(options)));
       const auto splits = one_chunk_a_stream(p, order);
       const SplitTime& advised = fewest_streams(splits);
-      known->second = {advised.chunks, advised.run.total, p.bound};
+      known->second = {advised.chunks, advised.run.total, busiest(advised.run.busy, costs.costs.copy_engines).first};
     }
     const auto& [chunks, total, bound] = known->second;
     of.plans.push_back({one.name, one.job, chunks, order});

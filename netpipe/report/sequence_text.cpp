@@ -26,16 +26,6 @@ std::string bound_name(Bound bound) { return bottleneck_text(bound, Seconds{0}, 
 
 std::string against(Seconds time, Seconds other) { return fmt::format("{:+.1f} %", 100 * (time / other - 1)); }
 
-// What works longest, which no order makes shorter.
-std::pair<Bound, Seconds> busiest(const Busy& busy, int copy_engines) {
-  const std::array<std::pair<Bound, Seconds>, 4> all{
-      {{copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, busy.copy_in},
-       {Bound::d2h_engine, busy.copy_out},
-       {Bound::compute, busy.compute},
-       {Bound::host_issue, busy.host}}};
-  return *std::ranges::max_element(all, {}, &std::pair<Bound, Seconds>::second);
-}
-
 std::vector<double> microseconds_of(const std::vector<Seconds>& times) {
   std::vector<double> all;
   for (const Seconds t : times) all.push_back(microseconds(t));
@@ -67,6 +57,7 @@ void sequence_text(std::ostream& out, const SequenceReport& of, const TextStyle&
   doc.labelled("as given", fmt::format("{}, {}", time(a.given.total), against(a.given.total, a.run.total)));
   doc.labelled("waited for", fmt::format("{}, {}: each job alone, the next one after its end", time(a.apart),
                                          against(a.apart, a.run.total)));
+  // Which no order makes shorter.
   const auto [bound, busy] = busiest(a.run.busy, of.costs->costs.copy_engines);
   doc.labelled("bottleneck", bottleneck_text(bound, busy, a.run.total));
   doc.labelled("searched", a.all ? fmt::format("all {} orders", a.tried)

@@ -81,7 +81,8 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
                  fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
   doc.labelled("best", fmt::format("{} with {}, speed-up {:.3f} over one stream", us(p.time),
                                    counted(p.streams, "stream"), p.speed_up));
-  doc.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, p.time));
+  const auto [bound, busy] = busiest(s.timeline.run.busy, s.costs.copy_engines);
+  doc.labelled("bottleneck", bottleneck_text(bound, busy, s.timeline.run.total));
 
   const std::size_t columns = text_width(style) - label_width - 2;
   doc.gap();

@@ -1,7 +1,8 @@
 // How many streams: every candidate is simulated, and the fastest taken.
 #include <algorithm>
+#include <array>
 #include <numeric>
-#include <utility>
+#include <tuple>
 
 #include "netpipe/simulate/simulator.hpp"
 
@@ -11,20 +12,6 @@ namespace {
 
 // Times that differ by less are rounding of the same time.
 constexpr double same = 1e-9;
-
-void find_bound(Prediction& p, const Busy& busy, int copy_engines) {
-  const std::pair<Bound, Seconds> servers[] = {
-      {copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, busy.copy_in},
-      {Bound::d2h_engine, busy.copy_out},  // 0 of one engine
-      {Bound::compute, busy.compute},
-      {Bound::host_issue, busy.host}};
-  p.bound_time = Seconds{0};
-  for (const auto& [bound, time] : servers)
-    if (time > p.bound_time) {
-      p.bound = bound;
-      p.bound_time = time;
-    }
-}
 
 StreamRun run(model::Simulator& simulator, const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
   return simulator.run(job, n, costs, order, nullptr);
@@ -54,11 +41,20 @@ Prediction chosen(const Work& work, const StreamCosts& costs, Order order, std::
   p.streams = best->streams;
   p.time = best->run.total;
   if (p.time.count() > 0) p.speed_up = alone / p.time;
-  find_bound(p, best->run.busy, costs.copy_engines);
+  std::tie(p.bound, p.bound_time) = busiest(best->run.busy, costs.copy_engines);
   return p;
 }
 
 }  // namespace
+
+std::pair<Bound, Seconds> busiest(const Busy& busy, int copy_engines) {
+  const std::array<std::pair<Bound, Seconds>, 4> all{
+      {{copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, busy.copy_in},
+       {Bound::d2h_engine, busy.copy_out},  // 0 of one engine
+       {Bound::compute, busy.compute},
+       {Bound::host_issue, busy.host}}};
+  return *std::ranges::max_element(all, {}, &std::pair<Bound, Seconds>::second);
+}
 
 std::vector<std::uint32_t> stream_counts(std::uint32_t most) {
   std::vector<std::uint32_t> counts(most);
