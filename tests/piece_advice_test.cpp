@@ -145,6 +145,21 @@ TEST_CASE("below the smallest piece its time stands, and too far beyond nothing 
   CHECK(advice.ways[0].time_us.value == doctest::Approx(ways[1].of(4, 256)));
   REQUIRE(advice.notes.size() == 1);
   CHECK(advice.notes[0].find("as small as this") != std::string::npos);
+  for (const WayTime& way : advice.ways) {  // the true time is in the interval
+    const auto& costs = *std::ranges::find(ways, way.way, &Costs::way);
+    CHECK(way.time_us.low <= costs.of(4, 16));
+    CHECK(way.time_us.high >= costs.of(4, 16));
+  }
+  const PieceAdvice few = advise_pieces(piece_tables(trace_of({8, 64}, {256, 4096}))[0], 2, 256);
+  REQUIRE(few.notes.size() == 1);
+  CHECK(few.notes[0].find("so few pieces") != std::string::npos);
+  for (const WayTime& way : few.ways) {
+    const auto& costs = *std::ranges::find(ways, way.way, &Costs::way);
+    CHECK(way.time_us.low <= costs.of(2, 256) * (1 + 1e-9));
+    CHECK(way.time_us.high >= costs.of(8, 256));
+  }
+  // Nothing is known below the only size.
+  CHECK(advise_pieces(piece_tables(trace_of({1, 8}, {256}))[0], 4, 16).ways[0].time_us.low < 0.01);
   for (const auto& [n, bytes] : {std::pair{129u, 256u}, {8u, 65537u}, {100u, 60'000u}})
     CHECK_THROWS_AS((void)advise_pieces(tables[0], n, bytes), Error);
 }

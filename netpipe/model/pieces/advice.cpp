@@ -22,12 +22,25 @@ constexpr double farthest = 16;
 using Line = std::map<double, Estimate>;
 using Grid = std::map<double, Line>;
 
+// Before the first point: as long as there, or as much less as on a line through the first two points; of one point
+// anything less.
+Estimate before_first(const Line& line, double x) {
+  const auto first = line.begin(), next = std::next(first);
+  Estimate e = first->second;
+  double less = e.value;
+  if (next != line.end())
+    less = std::max(0.0, (next->second.value - e.value) / (next->first - first->first) * (first->first - x));
+  if (std::isfinite(e.low)) e.low = std::max(0.0, e.low - less);
+  return e;
+}
+
 // A straight line through the two points about x, or the last two where x is beyond them; one point, where x is there
 // or before it. The ends of intervals lie on lines, too.
 std::optional<Estimate> along(const Line& line, double x) {
   if (line.empty()) return std::nullopt;
   auto right = line.lower_bound(x);
-  if (right != line.end() && (right == line.begin() || right->first == x)) return right->second;
+  if (right != line.end() && right->first == x) return right->second;
+  if (right == line.begin()) return before_first(line, x);
   if (line.size() < 2) return std::nullopt;
   if (right == line.end()) --right;
   const auto left = std::prev(right);
@@ -148,7 +161,7 @@ PieceAdvice advise_pieces(const PieceTable& table, std::uint32_t pieces, std::ui
       return of;
     }
   const auto n = static_cast<double>(pieces), bytes = static_cast<double>(piece_bytes);
-  bool is_small = true;
+  bool is_small = true, are_few = true;
   for (const PieceWay way : table.ways()) {
     const Grid grid = grid_of(table, way);
     const auto e = at(grid, n, bytes);
@@ -157,10 +170,17 @@ PieceAdvice advise_pieces(const PieceTable& table, std::uint32_t pieces, std::ui
       continue;
     }
     for (const auto& [measured, line] : grid) is_small = is_small && bytes < line.begin()->first;
+    are_few = are_few && n < grid.begin()->first;
     of.ways.push_back({.way = way, .time_us = widened(*e, error_of(grid)), .host_us = {}, .over_fastest = {}});
   }
   if (is_small && !of.ways.empty())
-    of.notes.push_back("no piece as small as this was measured: it is taken to last as long as the smallest one");
+    of.notes.push_back(
+        "no piece as small as this was measured: it is taken to last as long as the smallest one; the interval reaches "
+        "down to a straight line");
+  if (are_few && !of.ways.empty())
+    of.notes.push_back(
+        "no so few pieces were measured: they are taken to last as long as the fewest; the interval reaches down to a "
+        "straight line");
   sort_stably(of.ways, {}, [](const WayTime& way) { return way.time_us.value; });
   for (WayTime& way : of.ways) {
     way.over_fastest = over_of(way.time_us, of.ways.front().time_us);
