@@ -278,6 +278,22 @@ TEST_CASE("a unit's rate is told by time where nobody counts cycles, and says so
   CHECK(find(derived(sweep), "shared bandwidth").note.find("no cycles") == std::string::npos);
 }
 
+TEST_CASE("a cycle's part of a limit: of a unit's own memory always the same, of L2 more at a lower clock") {
+  for (const auto& [space, name, reference] :
+       {std::tuple{Space::shared, "shared bandwidth", 128.0}, std::tuple{Space::l2, "L2 bandwidth", 256.0}}) {
+    ProbeSeries sweep = probe_sweep();
+    sweep.question = {"onchip", sweep.question.device, Operation::read, DataType::fp32, Form::streaming, space};
+    sweep.limit = {4 * 128 * 1e9, "made"};  // at the highest clock, 1000 MHz
+    add_point(sweep, {.blocks = 4, .threads = 32, .ilp = 8, .access_bytes = 4, .bytes = 16 * KiB}, 4 * 128 * 1000,
+              steady);
+    give_cycles(sweep, 500);
+    sweep.visits.front().telemetry.sm_clock_mhz = 500;
+    const Parameter p = find(derived(sweep), name);
+    CAPTURE(name);
+    CHECK(p.reference == doctest::Approx(reference));
+  }
+}
+
 TEST_CASE("each device by itself, in order; other types by name; what is missing is said") {
   Trace trace;
   CHECK(derive(trace).empty());

@@ -36,7 +36,16 @@ bool take_cycles_by_time(const ProbeSeries& series, std::vector<ProbeResult>& ra
   return true;
 }
 
-Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
+// Units' memories and pipelines go at the units' clock, so that a cycle has the same limit at any of them. L2 and
+// memory are behind the units: at a lower clock, more of their bytes fall to a cycle.
+bool is_behind_units(const ProbeCase& c) { return c.space == Space::l2 || c.space == Space::global; }
+
+struct Fastest {
+  Parameter rate;
+  double clock_mhz = not_measured;  // of the clock that the limit counts in
+};
+
+Fastest fastest(const ProbeSeries& series, const UnitRate& wanted) {
   auto rates = rates_of(series);
   const bool by_time = take_cycles_by_time(series, rates);
   const auto cache = static_cast<double>(series.layout.cache_bytes);
@@ -51,7 +60,8 @@ Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
   Parameter p =
       parameter(fmt::format(fmt::runtime(wanted.name), name(series.question.type), name(series.question.operation)), {},
                 wanted.meaning);
-  if (!best || series.layout.units == 0) return p;
+  const double highest = series.layout.clock_mhz;
+  if (!best || series.layout.units == 0) return {p, highest};
   if (by_time)
     add_note(p.note, std::string("no cycles were recorded: its time at ") +
                          (best->clock_mhz > 0 ? "the clock of the run" : "the highest clock"));
@@ -59,7 +69,7 @@ Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
     p.estimate = quotient({exactly(wanted.step(series.question, best->axes))}, {best->cycle_rate}, "cycles",
                           "cycles / steps: " + text_of(best->axes));
     for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
-    return p;
+    return {p, highest};
   }
   // Blocks of a cluster may leave some units without one.
   const std::uint32_t units =
@@ -73,16 +83,16 @@ Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
                                                  : unit,
                                     text_of(best->axes)));
   for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
-  return p;
+  return {p, is_behind_units(series.question) && best->clock_mhz > 0 ? best->clock_mhz : highest};
 }
 
-void add(Parameter p, const ProbeSeries& series, DeviceParameters& into) {
+void add(Fastest found, const ProbeSeries& series, DeviceParameters& into) {
+  Parameter& p = found.rate;
   if (!std::isfinite(p.estimate.value)) {
     into.missing.push_back(p.name + ": no usable shape with cycles in " + title(series.question));
     return;
   }
-  const Layout& l = series.layout;
-  const double limit = series.limit.per_s / (l.units * l.clock_mhz * 1e6);
+  const double limit = series.limit.per_s / (series.layout.units * found.clock_mhz * 1e6);
   if (p.estimate.unit == "cycles") leave_unchecked(p, not_reported(into.device));
   else if (limit > 0) hold_below(p, limit, series.limit.source);
   else leave_unchecked(p, not_reported(into.device));
