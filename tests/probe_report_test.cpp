@@ -165,6 +165,8 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   std::ostringstream said;
   parameters_text(said, {simulated}, Detail::brief, plain);
   CHECK(said.str().starts_with("SIMULATED derived parameters of cuda:0"));
+  CHECK(has(said.str(), "reported: by its spec"));
+  CHECK_FALSE(has(said.str(), "driver"));
 }
 
 TEST_CASE("parameters as json: what has no value is null") {

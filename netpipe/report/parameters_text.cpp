@@ -43,7 +43,9 @@ Document parameters_document(const std::vector<DeviceParameters>& devices, Detai
     for (const Parameter& p : device.parameters)
       table.row({p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
                  std::string(name(p.verdict)) + (p.note.empty() ? "" : " ?")});
-    const std::string reporter = device.device.starts_with("host") ? "by the system" : "by the driver";
+    const std::string reporter = device.device.starts_with("host") ? "by the system"
+                                 : device.simulated                ? "by its spec"
+                                                                   : "by the driver";
     Document::Rows rows{std::move(table)};
     if (detail == Detail::full)
       for (const Parameter& p : device.parameters) {
