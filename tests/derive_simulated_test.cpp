@@ -93,6 +93,17 @@ TEST_CASE("with that limit lifted GTX 470 shows its warps and its latency: so th
   CHECK(value_of(d, "w*") == doctest::Approx(18).epsilon(0.01));
 }
 
+TEST_CASE("10 warps of an SM hold 10 one-thread blocks, whatever number of blocks it says, and 16 would fill it") {
+  const ChangedSpec spec("h200", [](nlohmann::json& s) {
+    s["hardware"]["warps"] = 10;
+    s["hardware"]["block_threads"] = 256;
+  });
+  const DeviceParameters d = derive(probed_trace(spec.id())).at(0);
+  check_agrees(d, {"SM", "N_PPipe", "L_Pipe"});
+  CHECK(value_of(d, "L_Pipe") == doctest::Approx(10).epsilon(0.01));
+  CHECK(misses(d, "w*: the rate still grows at 10 one-thread blocks of a unit"));
+}
+
 TEST_CASE("H200: 132 SMs, 4 schedulers a SM, through its noise") {
   const DeviceParameters& d = derived("sim:h200");
   check_paper(d, {132, 32, 16});

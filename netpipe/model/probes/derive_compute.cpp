@@ -93,6 +93,16 @@ class Compute {
       add(std::move(p));
   }
 
+  // Blocks divide evenly among the reported units. Among fewer they do not: some units wait for the busiest, and the
+  // quotient is too low. Then the interval reaches up to the units that ran blocks.
+  void reach_units_that_ran(Estimate& sm) const {
+    std::uint32_t units = 0;
+    for (const ProbeSample& s : series_.samples) units = std::max(units, s.units);
+    if (units >= series_.layout.units || !(units > sm.high)) return;
+    sm.high = units;
+    sm.method += fmt::format("; {} units ran blocks, which do not divide evenly among these", units);
+  }
+
   // What is free of differing clocks has the plain name.
   static void rename(std::string& name) {
     constexpr std::string_view per_cycle = " per cycle";
@@ -102,7 +112,7 @@ class Compute {
 
   void add_paper() {
     const Layout& l = series_.layout;
-    const double cap = l.max_blocks_per_unit, w = fill_.warps;
+    const double cap = one_thread_blocks(), w = fill_.warps;
     const bool open_end = cap > 0 && !(knee_ && knee_->reached);
     const bool at_brim = open_end && std::abs(w / cap - 1) <= brim;
     const bool capped = open_end && w > cap;
@@ -111,9 +121,10 @@ class Compute {
     if (by_cycles) std::rotate(all.begin(), all.begin() + 3, all.end());
     for (Parameter& p : all) {
       if (by_cycles) rename(p.name);
-      if (p.name.starts_with("SM"))
+      if (p.name.starts_with("SM")) {
         hold_against(p, l.units, l.units ? "units " + reported_ : "units are " + not_reported_, for_units);
-      else if (has_cores(series_))
+        reach_units_that_ran(p.estimate);
+      } else if (has_cores(series_))
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
       else if (at_brim)
@@ -220,6 +231,13 @@ class Compute {
     return series_.limit.per_s / (2 * series_.layout.units * series_.layout.clock_mhz * 1e6);
   }
 
+  // That a unit holds at once, by its blocks and its warps; 0: not known.
+  double one_thread_blocks() const {
+    const Layout& l = series_.layout;
+    const std::uint32_t warps = l.lanes ? l.max_threads_per_unit / l.lanes : 0;
+    return warps ? std::min(l.max_blocks_per_unit, warps) : l.max_blocks_per_unit;
+  }
+
   void find_knee() {
     const std::uint32_t units = series_.layout.units;
     if (units == 0 || has_cores(series_)) return;
@@ -227,6 +245,7 @@ class Compute {
     for (const ProbeResult& r : rates_) {
       if (r.axes.threads != 1 || r.axes.ilp != 1 || r.axes.blocks % units != 0) continue;
       const double blocks = r.axes.blocks / units;
+      if (one_thread_blocks() > 0 && blocks > one_thread_blocks()) continue;  // they take turns
       const auto same = [&](const auto& have) { return have.first == blocks; };
       if (std::none_of(points.begin(), points.end(), same)) points.emplace_back(blocks, r.rate);
       if (!knee_doubts_.empty()) continue;
