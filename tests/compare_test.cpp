@@ -207,7 +207,7 @@ TEST_CASE("what others disturbed is not judged; a device of B that holds back it
   CHECK(verdict(disturbed(Cause::link_busy, 1), good) == Verdict::disturbed);
   CHECK(verdict(good, disturbed(Cause::throttled, 1.5)) == Verdict::slower);
   CHECK(verdict(disturbed(Cause::throttled, 1.5), good) == Verdict::disturbed);
-  CHECK(outcome_of(held(good, disturbed(Cause::host_busy, 1.5))) == Outcome::cannot_tell);
+  CHECK(outcome_of(held(good, disturbed(Cause::host_busy, 1.5))) == Outcome::not_judged);
 }
 
 TEST_CASE("wrong results are broken and points without a time have no figure, in whichever trace they are") {

@@ -265,6 +265,18 @@ TEST_CASE("errors that were there are told from those that came in the run") {
   CHECK(lasting(60, 19).health == Health::warn);
   CHECK(finding(with(0, 1, "xids"), "xid").health == Health::fail);
   CHECK(finding(with(0, 0, "xids"), "xid").health == Health::pass);
+
+  // A run that continues it, or measures again what is open, begins where the counter stands.
+  Trace continued = with(3, 5, "xids");
+  const Provenance first = continued.provenance;
+  for (const auto& [group, facts] : first) {
+    if (!group.starts_with("gpu0")) continue;
+    continued.provenance.emplace_back("resume_1/" + group, facts);
+    for (auto& [key, value] : continued.provenance.back().second)
+      if (key == "xids") value = std::int64_t{5};
+  }
+  CHECK(finding(continued, "xid").health == Health::fail);
+  CHECK(finding(continued, "xid").text.starts_with("2 Xid errors during this run"));
 }
 
 TEST_CASE("rows that wait for a reset fail, rows that were remapped warn") {
@@ -382,6 +394,12 @@ TEST_CASE("clocks and throttling, and what they explain") {
   CHECK(finding(some(5, 0), "sm_clock").health == Health::pass);
   CHECK(finding(some(5, 0), "sm_clock").text ==
         "SM clock 1000 MHz under load, and 1980 is its maximum; 9 readings cannot say that it is held there");
+  // Others lower no clock: it is low by the median's interval, though a third of the readings are high.
+  Made most_are_low;
+  for (int i = 0; i < 20; ++i) most_are_low.at(55);
+  for (std::size_t i = 0; i < most_are_low.copies.visits.size(); ++i)
+    most_are_low.copies.visits[i].telemetry.sm_clock_mhz = i % 3 == 0 ? 1980 : 1000;
+  CHECK(finding(most_are_low.trace(), "sm_clock").health == Health::fail);
   CHECK(finding(some(0, 2), "throttle").health == Health::warn);  // one visit of a hundred: a chance of 0.3 %
   CHECK(finding(some(0, 3), "throttle").health == Health::fail);
 }

@@ -57,6 +57,16 @@ TEST_CASE("visits that reach the limit speak for a figure whose interval holds i
   CHECK(ruled(0, 20) == Ruling::undecided);
   CHECK(rule(from(41, 40, 42), npgpu::model::Allowed::at_least, 50, std::vector<double>(20, 41.0)) == Ruling::slow);
   CHECK(rule(from(6, 3, 9), npgpu::model::Allowed::at_most, 5, std::vector<double>{4, 4, 4}) == Ruling::ok);
+  // Half of the visits reach it, and the figure is more than twice as bad: certain in neither way.
+  const std::vector<double> halves = [] {
+    std::vector<double> visits(10, 54.0);
+    visits.insert(visits.end(), 11, 10.0);
+    return visits;
+  }();
+  CHECK(rule(from(10, 10, 54), npgpu::model::Allowed::at_least, 50, halves) == Ruling::undecided);
+  CHECK(rule(from(10, 9, 11), npgpu::model::Allowed::at_least, 50, halves) == Ruling::undecided);
+  CHECK(rule(from(26, 25, 54), npgpu::model::Allowed::at_least, 50, halves) == Ruling::ok);
+  CHECK(rule(from(12, 3, 13), npgpu::model::Allowed::at_most, 5, std::vector<double>{4, 4, 4}) == Ruling::undecided);
 }
 
 TEST_CASE("how many of so many are more than chance") {

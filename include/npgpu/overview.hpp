@@ -154,5 +154,7 @@ struct Overview {
 };
 
 Overview overview_of(const Trace&);
+// Of its findings: what is well so far in a run that did not reach its end is not judged.
+CheckVerdict verdict_of(const Overview&);
 
 }  // namespace npgpu

@@ -104,8 +104,8 @@ struct PlacedKernel {
     std::string roof{};
     double share = not_measured;  // of the kernel's time that this work takes at its roof
   };
-  std::vector<Use> uses{};      // the largest first
-  std::string bound{};          // the first of them
+  std::vector<Use> uses{};  // the largest first
+  std::string bound{};      // the first of them
   bool is_bound_by_memory = false;
   double share = not_measured;  // of its time that it could not do without
   double least_us = not_measured;

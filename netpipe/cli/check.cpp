@@ -171,6 +171,13 @@ void forgive_missing(CheckOf& check) {
   check.decided.clear();
 }
 
+// What a run that was killed did not come to may be slow.
+void say_unfinished(CheckOf& check) {
+  if (!check.why_not_judged.empty() || worst_of(check.findings) == Health::fail) return;
+  check.why_not_judged = "the run of this trace did not reach its end: its command continues it with --resume";
+  check.decided.clear();
+}
+
 bool has_points_of(const Trace& trace, const std::string& device) {
   bool has_any = false;
   for_each_kind([&]<class K>() {
@@ -307,9 +314,12 @@ int run_check(const Options& options) {
     if (!options.has("trace")) return measure_and_judge(options);
     refuse_measuring(options);
     CheckOf check;
-    judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));
+    const Trace trace = read_trace(options.text("trace"), Guard::child);
+    judge_trace(check, trace, rules_of(options, false));
+    const bool is_nothing = !check.why_not_judged.empty();
+    if (!trace.root.complete) say_unfinished(check);
     if (options.typed("device")) keep_devices(check, options.text("trace"), options.text("device"));
-    return end_check(options, check, {.is_nothing = !check.why_not_judged.empty()});
+    return end_check(options, check, {.is_nothing = is_nothing});
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
       return end_skipped(options, e.what(), e.kind() == ErrorKind::nothing);

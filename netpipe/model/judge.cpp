@@ -8,6 +8,7 @@ namespace npgpu::model {
 namespace {
 
 constexpr double least_share_of_visits = 0.25, tail = 0.025;
+constexpr double far = 2;  // what dips, others on the host, and memory that is cleared do not explain
 
 bool is_within(double value, Allowed allowed, double limit) {
   return allowed == Allowed::at_least ? value >= limit : value <= limit;
@@ -15,6 +16,10 @@ bool is_within(double value, Allowed allowed, double limit) {
 
 bool is_reached_often(std::span<const double> by_visit, Allowed allowed, double limit) {
   return chance_of_at_least(visits_within(by_visit, allowed, limit), by_visit.size(), least_share_of_visits) <= tail;
+}
+
+bool is_far_beyond(double value, Allowed allowed, double limit) {
+  return allowed == Allowed::at_least ? far * value < limit : value > far * limit;
 }
 
 }  // namespace
@@ -38,7 +43,9 @@ Ruling rule(const Estimate& figure, Allowed allowed, double limit, std::span<con
   const bool has_interval = !std::isnan(figure.low) && !std::isnan(figure.high);
   const double low = has_interval ? figure.low : figure.value, high = has_interval ? figure.high : figure.value;
   const double worse = allowed == Allowed::at_least ? low : high, better = allowed == Allowed::at_least ? high : low;
-  if (is_within(worse, allowed, limit) || is_reached_often(by_visit, allowed, limit)) return Ruling::ok;
+  if (is_within(worse, allowed, limit)) return Ruling::ok;
+  if (is_reached_often(by_visit, allowed, limit))
+    return is_far_beyond(figure.value, allowed, limit) ? Ruling::undecided : Ruling::ok;
   return has_interval && !is_within(better, allowed, limit) ? Ruling::slow : Ruling::undecided;
 }
 

@@ -12,7 +12,7 @@ namespace npgpu::model {
 enum class Allowed { at_least, at_most };
 
 enum class Ruling {
-  ok,         // the interval is within the limit, or enough visits are
+  ok,         // the interval is within the limit, or enough visits are, and the figure is not far beyond it
   slow,       // the whole interval is beyond it
   undecided,  // neither is certain
   no_limit,   // there is nothing to compare it with
@@ -27,7 +27,7 @@ std::size_t visits_within(std::span<const double> by_visit, Allowed, double limi
 // `by_visit`: the figure of each visit that counts; empty if not known. What others do on a machine, seen or unseen,
 // only slows down, and comes and goes: a link that reaches its rate in some visits can reach it. So a figure is ok as
 // well where a quarter of all visits or more reach the limit, with 95 % confidence (binomial, both sides): 3 of 3, 5 of
-// 6, 6 of 9, 9 of 18.
+// 6, 6 of 9, 9 of 18. It is undecided if it is more than twice as bad as the limit all the same.
 Ruling rule(const Estimate&, Allowed, double limit, std::span<const double> by_visit = {});
 
 // Of `count` that are alike and each happen by chance, the least number that more than the usual share explains: as

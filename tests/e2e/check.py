@@ -115,6 +115,14 @@ def whole_node(at):
     check(len(found["gpus"]) == 8 and found["verdict"] in ("ok", "undecided"), f"eight GPUs: {done.code} {found['verdict']} {bad(found)}")
 
 
+def counted_before(at):
+    """Errors that were counted before a second look are not forgotten after it."""
+    done, found = judged("--level", 1, "--device", seeded(at, HEALTHY, 1, counters_rise={"xids": 2}, hardware={"shader_clock_mhz": 990}))
+    texts = [f["text"] for f in found["findings"] if f["metric"] == "xid"]
+    check(done.code == 6 and found["measured_again"] and texts and texts[0].startswith("2 Xid errors during this run"),
+          f"{done.code} {texts} {found['measured_again']}")
+
+
 def of_a_trace(at):
     """Of a trace, the GPUs that are named; what says how to measure is refused, and what a site sets for all runs is not."""
     node = os.path.join(at, "node.h5")
@@ -623,6 +631,15 @@ def edited(at):
     simulated = os.path.join(at, "simulated.h5")
     run("check", "--device", seeded(at, HEALTHY, 31), "-o", simulated)
     kept = os.path.join(SOURCE, "data/traces/h200_rounds.h5")
+    killed = os.path.join(at, "killed.h5")
+    shutil.copy(kept, killed)
+    with h5py.File(killed, "r+") as trace:
+        trace.attrs["complete"] = numpy.uint8(0)
+    done, found = judged("--trace", killed)
+    check(done.code == 4 and found["verdict"] == "not-judged" and "--resume" in found["not_judged_because"], f"killed: {done.code} {found}")
+    for form in ("--overview", "--markdown"):
+        shown = run("report", killed, form)
+        check("NOT JUDGED: " in shown.out and "OK: " not in shown.out, f"killed, {form}: {shown.out[:600]}")
     for original in (simulated, kept):
         done, before = judged("--trace", original)
         check(not [f for f in before["findings"] if f["health"] == "fail"],
@@ -641,7 +658,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, what_it_says, one_of_two, outputs, nodes, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, counted_before, what_it_says, one_of_two, outputs, nodes, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

@@ -14,7 +14,14 @@ double DeviceRecord::counter(std::string_view key) const {
   return std::isnan(end) ? fact(key) : end;
 }
 
-double DeviceRecord::rise(std::string_view key) const { return number_fact(after, key) - fact(key); }
+double DeviceRecord::rise(std::string_view key) const {
+  double sum = not_measured;
+  for (const Run& run : runs) {
+    const double rise = number_fact(run.after, key) - number_fact(run.before, key);
+    if (!std::isnan(rise)) sum = std::isnan(sum) ? rise : sum + rise;
+  }
+  return sum;
+}
 
 std::string DeviceRecord::state(std::string_view key) const {
   const std::string end = text_fact(after, key);
@@ -66,8 +73,10 @@ void add_facts(DeviceRecord& record, const Provenance& provenance) {
     if (text_fact(facts, "id") != record.id) continue;
     if (!is_of_end(of)) {
       record.before = facts;
+      record.runs.push_back({facts, {}});
       continue;
     }
+    if (!record.runs.empty()) record.runs.back().after = facts;
     // What a later run did not see, as the link of one without copies, stays as it was seen before.
     for (const auto& [key, value] : facts) {
       const auto known = std::ranges::find(record.after, key, &Facts::value_type::first);
@@ -89,8 +98,12 @@ void add_counters_of_slices(DeviceRecord& record) {
     for (const SoakSeries* series : record.soaks)
       for (const SoakSample& sample : series->samples) most = std::fmax(most, sample.*counter);
     if (!std::isfinite(most) || most <= number_fact(record.after, name)) continue;
-    std::erase_if(record.after, [&](const auto& fact) { return fact.first == name; });
-    record.after.emplace_back(name, static_cast<std::int64_t>(most));
+    const auto put = [&](Facts& facts) {
+      std::erase_if(facts, [&](const auto& fact) { return fact.first == name; });
+      facts.emplace_back(name, static_cast<std::int64_t>(most));
+    };
+    put(record.after);
+    if (!record.runs.empty()) put(record.runs.back().after);
   }
 }
 

@@ -14,6 +14,11 @@ struct DeviceRecord {
   std::string id, name, uuid;
   bool simulated = false;
   Facts before, after;  // `after`: counters at the end of the run, and the link while copying; empty in older traces
+  // The same of each run of a continued trace, also of those that measure again what a check leaves open.
+  struct Run {
+    Facts before, after;
+  };
+  std::vector<Run> runs{};
   Facts host;
   // What series say of it that stopped because it did not answer any more, or reported a defect of its hardware; also
   // series of another device with which it exchanged bytes.
@@ -36,8 +41,8 @@ struct DeviceRecord {
   // NaN or empty where the trace does not say.
   double fact(std::string_view key) const { return number_fact(before, key); }
   std::string text(std::string_view key) const { return text_fact(before, key); }
-  // A counter at the end of the run, or at its begin where the end is not known; and how much it rose, NaN if not
-  // known.
+  // A counter at the end of the run, or at its begin where the end is not known; and how much it rose in all runs of
+  // the trace together, NaN if not known.
   double counter(std::string_view key) const;
   double rise(std::string_view key) const;
   // A text at the end of the run, or at its begin; empty where the trace does not say.

@@ -120,4 +120,9 @@ Overview overview_of(const Trace& trace) {
   return all;
 }
 
+CheckVerdict verdict_of(const Overview& all) {
+  const CheckVerdict verdict = verdict_of(all.health);
+  return verdict == CheckVerdict::ok && !all.run.complete ? CheckVerdict::not_judged : verdict;
+}
+
 }  // namespace npgpu

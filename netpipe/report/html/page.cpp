@@ -54,7 +54,8 @@ void add_by_causes(Document::Findings& to, const Overview& all, Health health) {
 
 Document verdict_part(const Overview& all) {
   Document doc;
-  doc.add(Document::Verdict{verdict_text(all.health), worst_of(all.health)});
+  doc.add(Document::Verdict{verdict_text(all),
+                            verdict_of(all) == CheckVerdict::not_judged ? Health::unjudged : worst_of(all.health)});
   Document::Findings alarms;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn})
     add_by_causes(alarms, all, health);

@@ -73,7 +73,8 @@ std::vector<std::string> passes_of(const Overview& all) {
 
 }  // namespace
 
-std::string verdict_text(const std::vector<HealthFinding>& findings) {
+std::string verdict_text(const Overview& all) {
+  const std::vector<HealthFinding>& findings = all.health;
   const auto failed = count_of(findings, Health::fail), undecided = count_of(findings, Health::undecided),
              unjudged = count_of(findings, Health::unjudged), warned = count_of(findings, Health::warn),
              passed = count_of(findings, Health::pass), skipped = count_of(findings, Health::skip);
@@ -85,13 +86,13 @@ std::string verdict_text(const std::vector<HealthFinding>& findings) {
   if (warned) counts.push_back(counted(warned, "warning"));
   counts.push_back(fmt::format("{} passed", passed));
   if (skipped) counts.push_back(fmt::format("{} not checked", skipped));
-  return fmt::format("{}: {}", upper_case(name(verdict_of(findings))), fmt::join(counts, ", "));
+  return fmt::format("{}: {}", upper_case(name(verdict_of(all))), fmt::join(counts, ", "));
 }
 
 Section health_section(const Overview& all, Extent extent) {
   const bool brief = is_brief(extent);
   Section section{"HEALTH"};
-  section.entries.push_back({"", {verdict_text(all.health)}, verdict_of(all.health) != CheckVerdict::ok});
+  section.entries.push_back({"", {verdict_text(all)}, verdict_of(all) != CheckVerdict::ok});
   constexpr std::array shown{std::pair{Health::fail, "FAIL"}, std::pair{Health::undecided, "UNDECIDED"},
                              std::pair{Health::unjudged, "NOT JUDGED"}, std::pair{Health::warn, "WARN"}};
   std::size_t wrong = 0;

@@ -23,7 +23,7 @@ std::string headline_of(const Overview&);
 std::string run_text(const Overview&);
 bool is_simulated(const Overview&);  // any device is
 // "PASS: 24 passed, 1 warning, 7 not checked"
-std::string verdict_text(const std::vector<HealthFinding>&);
+std::string verdict_text(const Overview&);
 // "cuda:0, 132 SMs, 139.8 GiB, ...": one entry for each GPU, or for the first of those that say the same.
 std::vector<Entry> who_of(const Overview&);
 

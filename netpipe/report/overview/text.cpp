@@ -35,7 +35,7 @@ void report_overview(std::ostream& out, const TraceResults& of, const Overview& 
 bool report_glance(std::ostream& out, const Overview& all, const TextStyle& style) {
   std::vector<Section> sections = glance_of(all, style.series_in_trace);
   if (sections.empty()) return false;
-  const std::string verdict = is_simulated(all) ? "" : ": " + upper_case(name(verdict_of(all.health)));
+  const std::string verdict = is_simulated(all) ? "" : ": " + upper_case(name(verdict_of(all)));
   Document doc = head_document(all, headline_of(all) + verdict);
   add(doc, std::move(sections));
   head_of(doc).one_line_each = true;
