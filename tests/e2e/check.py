@@ -636,7 +636,7 @@ def edited(at):
     with h5py.File(killed, "r+") as trace:
         trace.attrs["complete"] = numpy.uint8(0)
     done, found = judged("--trace", killed)
-    check(done.code == 4 and found["verdict"] == "not-judged" and "--resume" in found["not_judged_because"], f"killed: {done.code} {found}")
+    check(done.code == 4 and found["verdict"] == "not judged" and "--resume" in found["not_judged_because"], f"killed: {done.code} {found}")
     for form in ("--overview", "--markdown"):
         shown = run("report", killed, form)
         check("NOT JUDGED: " in shown.out and "OK: " not in shown.out, f"killed, {form}: {shown.out[:600]}")
