@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "netpipe/cli/collectives_plan.hpp"
+#include "netpipe/cli/matrix_plan.hpp"
 #include "netpipe/engine/filling_shape.hpp"
 #include "netpipe/engine/saturated.hpp"
 #include "npgpu/catalogue.hpp"
@@ -69,11 +72,11 @@ void add_launches(Plan& plan, const DeviceInfo& device, Level level) {
     add<Calls>(plan, *backend, device, steps);
 }
 
-// One copy to the next GPU of the node, whose bytes are compared.
-void add_peer_copy(Plan& plan, const DeviceInfo& source, const DeviceInfo& target) {
-  if (devices::kind_of(source.id) != devices::kind_of(target.id)) return;
+// Its bytes are compared. Nothing where the two are of no one node.
+std::optional<TransferCase> peer_copy(const DeviceInfo& source, const DeviceInfo& target) {
+  if (devices::kind_of(source.id) != devices::kind_of(target.id)) return std::nullopt;
   const std::vector<std::string> node = devices::node(source.id);
-  if (std::ranges::find(node, target.id) == node.end()) return;
+  if (std::ranges::find(node, target.id) == node.end()) return std::nullopt;
   const Module& module = default_module(source);
   TransferCase c = peer_case(std::string(module.name()), source.id, target.id, Access::write);
   c.async = true;
@@ -82,15 +85,37 @@ void add_peer_copy(Plan& plan, const DeviceInfo& source, const DeviceInfo& targe
     c.access = Access::staged;
     c.timing = Timing::event;
   }
-  add<Transfers>(plan, module, source, steps_of<Transfers>(c, axes_of({source.simulated ? MiB : 64 * MiB})));
+  return c;
 }
 
-void add_peer_copies(Plan& plan, const std::vector<DeviceInfo>& all) {
-  for (std::size_t i = 0; i + 1 < all.size(); ++i) add_peer_copy(plan, all[i], all[i + 1]);
-  if (all.size() > 2) add_peer_copy(plan, all.back(), all.front());
+struct PeerCopies {
+  std::vector<std::pair<std::size_t, TransferCase>> all{}, of_ring{};  // by the number of the GPU that is read
+  bool are_mixed = false;
+};
+
+PeerCopies peer_copies(const std::vector<DeviceInfo>& gpus) {
+  PeerCopies found;
+  for (const auto& [from, to] : pairs_of(gpus.size(), true))
+    if (const auto c = peer_copy(gpus[from], gpus[to])) {
+      found.all.emplace_back(from, *c);
+      if (to == from + 1 || (gpus.size() > 2 && from + 1 == gpus.size() && to == 0))
+        found.of_ring.emplace_back(from, *c);
+    }
+  found.are_mixed = std::ranges::any_of(
+      found.all, [&](const auto& one) { return one.second.access != found.all.front().second.access; });
+  return found;
 }
 
 }  // namespace
+
+bool are_peers_mixed(const std::vector<DeviceInfo>& gpus) { return peer_copies(gpus).are_mixed; }
+
+void add_peer_copies(Plan& plan, const std::vector<DeviceInfo>& gpus) {
+  const PeerCopies found = peer_copies(gpus);
+  for (const auto& [from, c] : found.are_mixed ? found.all : found.of_ring)
+    add<Transfers>(plan, default_module(gpus[from]), gpus[from],
+                   steps_of<Transfers>(c, axes_of({gpus[from].simulated ? MiB : 64 * MiB})));
+}
 
 void add_between_gpus(Plan& plan, const std::vector<DeviceInfo>& all) {
   add_peer_copies(plan, all);

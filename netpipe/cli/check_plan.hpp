@@ -14,7 +14,12 @@ namespace npgpu::cli {
 enum class Level { seconds = 1, half_minute = 2, all = 3 };
 
 Plan check_plan(const std::vector<DeviceInfo>&, Level);
-// Of GPUs of one node: a copy of each to the next one, copies at once, and an all-reduce of all of them.
+// Some of them see each other's memory, and others do not.
+bool are_peers_mixed(const std::vector<DeviceInfo>&);
+// A copy of each to the next one of its node; where the peers are mixed, of each pair, as those that see each other
+// show what is usual on their kind of link.
+void add_peer_copies(Plan&, const std::vector<DeviceInfo>&);
+// Of GPUs of one node: such copies, copies at once, and an all-reduce of all of them.
 void add_between_gpus(Plan&, const std::vector<DeviceInfo>&);
 // How the points of such a plan are repeated, where the user does not say.
 void set_repetition(MeasureOptions&, const Options&, Level);

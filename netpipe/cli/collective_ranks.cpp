@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/collectives.hpp"
 #include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
@@ -91,6 +92,7 @@ Plan plan_of_ranks(const Options& options, const DeviceInfo& own, const std::vec
   const std::vector<DeviceInfo> seen = all_seen(gpus, all);
   Plan plan = seen.empty() ? operations_plan({own}, steps) : collectives_plan(seen, steps);
   require_steps(plan);
+  if (are_peers_mixed(seen)) add_peer_copies(plan, seen);
   return plan;
 }
 

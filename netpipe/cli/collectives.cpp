@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "netpipe/cli/check_ending.hpp"
+#include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
@@ -116,6 +117,7 @@ Plan plan_of_collectives(const Options& options) {
   for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
   Plan plan = collectives_plan(gpus, collective_steps(options, ids, false));
   require_steps(plan);
+  if (are_peers_mixed(gpus)) add_peer_copies(plan, gpus);
   return plan;
 }
 

@@ -221,7 +221,10 @@ std::optional<std::string> why_refused_on_node(const TransferCase& c) {
            "--timing gated or event";
   for (const Lane& lane : c.more_lanes)
     if (!lane.measured) return "a lane that is only a load needs a host thread of its own: measure it too";
-  return node_of(node_id(c))->why_no_route(c);
+  const auto none = node_of(node_id(c))->why_no_route(c);
+  if (none && c.direction == Direction::peer && c.access != Access::staged)
+    return fmt::format("--access {}: {}: use --access staged", name(c.access), *none);
+  return none;
 }
 
 std::unique_ptr<Channel> open_node_lane(const TransferCase& c, std::uint64_t max_bytes) {

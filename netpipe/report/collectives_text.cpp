@@ -228,7 +228,20 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
   return table;
 }
 
-void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::vector<CollectiveStudy>& studies) {
+namespace {
+
+// Of a trace of npgpu collectives. Others leave out much else.
+std::vector<std::string> left_out_of(const Trace& trace) {
+  std::vector<std::string> all;
+  if (!trace.of<Probes>().empty() || !trace.of<Calls>().empty()) return all;
+  for (const auto& [name, why] : facts_of(trace.provenance, "plan"))
+    if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out")) all.push_back(*text);
+  return all;
+}
+
+}  // namespace
+
+void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStudy>& studies) {
   for (const CollectiveStudy& study : studies) {
     doc.gap();
     doc.title(title_of(study), study.simulated);
@@ -266,6 +279,7 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
       doc.gap();
     }
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
+    for (const std::string& why : left_out_of(trace)) doc.note("left out: " + why);
     doc.note(
         "first table: the time of the smallest size, and the largest bus bandwidth; algorithm GB/s: the size over the "
         "time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
@@ -280,7 +294,7 @@ void all_text(Document& doc, const std::vector<CollectiveSeries>&, const std::ve
 
 void collectives_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
   Document doc;
-  all_text(doc, of.trace.of<Collectives>(), of.collectives);
+  all_text(doc, of.trace, of.collectives);
   out << to_text(doc, style);
 }
 

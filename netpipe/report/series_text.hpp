@@ -61,7 +61,7 @@ void all_text(Document&, const std::vector<SoakSeries>&, const std::vector<SoakD
 void all_text(Document&, const std::vector<PieceSeries>&, const std::vector<PieceTable>&);
 // A row for each number and size.
 Table piece_table(const PieceTable&);
-void all_text(Document&, const std::vector<CollectiveSeries>&, const std::vector<CollectiveStudy>&);
+void all_text(Document&, const Trace&, const std::vector<CollectiveStudy>&);
 // A row for each size of one operation.
 Table collective_table(const CollectiveFigure&, const std::vector<std::string>& gpus);
 // A row for each load of one device.

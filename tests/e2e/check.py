@@ -123,6 +123,19 @@ def counted_before(at):
           f"{done.code} {texts} {found['measured_again']}")
 
 
+def blind_pairs(at):
+    """A pair of GPUs that do not see each other's memory, no neighbours, is slow where others see it, and no fault where none does."""
+    for what, pairs, code in (("one", [(0, 2)], 3), ("all", [(i, j) for i in range(4) for j in range(i)], 0)):
+        spec = os.path.join(at, f"blind-{what}.json")
+        with open(spec, "w") as out:
+            json.dump({"like": os.path.join(DEVICES, "soak/node4.json"), "source": "a test", "gpu": HEALTHY,
+                       "blind": [{"between": f"gpu{i}", "and": f"gpu{j}"} for i, j in pairs]}, out)
+        for level in (2, 3):
+            done, found = judged("--level", level, "--device", f"sim:{spec}")
+            fails = [f["metric"] for f in found["findings"] if f["health"] == "fail"]
+            check(done.code in (code, 8) and fails == ["peer_access"] * (code == 3), f"{what} blind at level {level}: {done.code} {fails}")
+
+
 def of_a_trace(at):
     """Of a trace, the GPUs that are named; what says how to measure is refused, and what a site sets for all runs is not."""
     node = os.path.join(at, "node.h5")
@@ -658,7 +671,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, counted_before, what_it_says, one_of_two, outputs, nodes, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, counted_before, blind_pairs, what_it_says, one_of_two, outputs, nodes, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

@@ -74,6 +74,18 @@ with folder() as where:
         some = measured("sim:" + spec, at("links.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
         named = [[int(gpu.rsplit(":", 1)[1]) for gpu in link["devices"]] for link in study_of(at("links.h5"))["slow_links"]]
         check(some.code == 3 and named == ([list(row)] if row else [[1], [5]]), f"{slow}: {some.code} {named}")
+    # A pair that does not see each other's memory is slow, as npgpu matrix says, and what is left out for it is said.
+    with open(at("blind.json"), "w", encoding="utf-8") as file:
+        json.dump({"like": os.path.join(SOURCE, "data/devices/soak/node4.json"), "source": "a test", "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
+                   "blind": [{"between": "gpu0", "and": "gpu2"}]}, file)
+    blind = measured("sim:" + at("blind.json"), at("blind.h5"), "--sizes", "128MiB")
+    study = study_of(at("blind.h5"))
+    check(blind.code == 3 and study["verdict"] == "slow" and [link["devices"] for link in study["slow_links"]] == [[f"sim:{at('blind.json')}:{i}" for i in (0, 2)]],
+          f"{blind.code} {study['verdict']} {study['slow_links']}")
+    for what, text in (("screen", blind.out), ("report", run("report", at("blind.h5")).out)):
+        text = " ".join(text.split())
+        check("left out: all to all, write" in text and "all-to-all fp32" in text and "do not see each other's memory" in text, f"{what}: {text[-1500:]}")
+    check("--access staged" not in run("collectives", "--device", "sim:" + at("blind.json"), "--dry-run").out, "there is no such option")
     # Sockets make ways that are slower by design: nothing is sick there.
     sound = measured("sim:node8", at("sound.h5"), "--sizes", "128MiB", "--quiet")
     check(sound.code == 0 and sound.out.count("\n") == 1 and ": ok; " in sound.out, f"{sound.code} {sound.out}")

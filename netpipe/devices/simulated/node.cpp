@@ -183,8 +183,7 @@ std::optional<std::string> Node::why_no_route(const TransferCase& c) const {
   if (c.access == Access::staged)
     return memory_near(source).empty() ? std::optional(file_.string() + " has no host memory") : std::nullopt;
   if (are(blind_, source, target) || !way(source, target))
-    return fmt::format("--access {}: {} cannot see the memory of {}: use --access staged", name(c.access), mover_of(c),
-                       mover_of(c) == c.source ? c.target : c.source);
+    return fmt::format("{} cannot see the memory of {}", mover_of(c), mover_of(c) == c.source ? c.target : c.source);
   return std::nullopt;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/model/collectives/slow_links.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/links.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
@@ -224,59 +226,6 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const 
                                          : "no copies between these GPUs at once are in the trace";
 }
 
-// Of slow ones that follow each other a single one is of its two GPUs, and two are of the GPU between them.
-// More of them, a ring leaves open: the links of 1 and 3, of 1, 2 and 3, or of each pair may be slow.
-std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const model::Links& links) {
-  std::map<std::string, std::vector<double>> alike;  // rates by kind of link
-  for (const MatrixCell& cell : ring)
-    if (model::is_figure(cell.value.value)) alike[links.kind(cell.source, cell.target)].push_back(cell.value.value);
-  struct Slow {
-    const MatrixCell* cell;
-    double share;
-    std::string by;
-  };
-  std::map<std::string, Slow> from;  // by the GPU that writes
-  std::set<std::string> to;
-  for (const MatrixCell& cell : ring) {
-    const model::RingLimit limit = model::ring_limit(cell, alike[links.kind(cell.source, cell.target)], links);
-    if (model::rule(cell.value, model::Allowed::at_least, limit.per_s(), cell.by_visit) != model::Ruling::slow)
-      continue;
-    from.emplace(cell.source, Slow{&cell, cell.value.value / limit.reached, limit.by});
-    to.insert(cell.target);
-  }
-  std::vector<SlowLink> all;
-  const auto take_row = [&](const std::string& first) {
-    std::vector<std::string> row{first};
-    Slow slowest{nullptr, not_measured, {}};
-    for (auto next = from.find(first); next != from.end(); next = from.find(row.back())) {
-      if (!(next->second.share >= slowest.share)) slowest = next->second;
-      row.push_back(next->second.cell->target);
-      from.erase(next);
-    }
-    SlowLink& link = all.emplace_back();
-    link.share = slowest.share;
-    const std::size_t copies = row.size() - 1;
-    const bool are_all = copies == ring.size();
-    if (are_all) row.pop_back();  // the first one again
-    const std::string what = are_all       ? "all copies of the ring"
-                             : copies == 1 ? fmt::format("copies from {} to {}", row[0], row[1])
-                             : copies == 2
-                                 ? fmt::format("copies to and from {}", row[1])
-                                 : fmt::format("{} copies in a row, from {} to {},", copies, row[0], row.back());
-    link.text = fmt::format("{} run at {:.4g} GB/s, {:.0f} % of {}{}", what, slowest.cell->value.value * 1e-9,
-                            100 * slowest.share, slowest.by,
-                            copies > 2 && !are_all ? "; npgpu matrix shows which of these GPUs it is" : "");
-    link.devices = copies == 2 && !are_all ? std::vector{row[1]} : row;
-  };
-  while (!from.empty()) {
-    auto first = std::ranges::find_if(from, [&](const auto& one) { return !to.contains(one.first); });
-    if (first == from.end()) first = from.begin();  // all of the ring
-    take_row(std::string(first->first));
-  }
-  sort_stably(all, {}, &SlowLink::share);
-  return all;
-}
-
 // ---- an operation ------------------------------------------------------------------------------------------------
 
 void set_curve(CollectiveFigure& f) {
@@ -408,7 +357,7 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
     const std::vector<std::string> named = gpus_of(series.question);  // as in copies; alike where hosts have the same
     const Lanes lanes =
         std::set(named.begin(), named.end()).size() == named.size() ? lanes_at_once(node, named) : Lanes{};
-    if (study->slow_links.empty()) study->slow_links = slow_links_of(lanes.ring, links);
+    if (study->slow_links.empty()) study->slow_links = model::slow_links_of(lanes.ring, links);
     if (study->links_judged_by.empty()) study->links_judged_by = model::links_judged_by(lanes.ring, links);
     set_limit(f, lanes, gpus.size(), series.hosts);
     set_curve(f);
@@ -416,8 +365,11 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
     judge_operation(f);
     study->verdict = worse_of_two(study->verdict, f.verdict);
   }
-  for (CollectiveStudy& study : all)
+  for (CollectiveStudy& study : all) {
+    std::ranges::move(model::blind_pairs(trace, study.gpus), std::back_inserter(study.slow_links));
+    sort_stably(study.slow_links, {}, &SlowLink::share);
     if (!study.slow_links.empty()) study.verdict = worse_of_two(study.verdict, CheckVerdict::slow);
+  }
   return all;
 }
 

@@ -24,7 +24,7 @@ class CollectiveJudge {
  public:
   explicit CollectiveJudge(const CollectiveStudy& study) : study_(study) {}
 
-  std::vector<HealthFinding> judge(bool are_links_said) {
+  std::vector<HealthFinding> judge(const std::vector<NodeFinding>& between_gpus) {
     for (const CollectiveFigure& f : study_.figures) {
       if (f.points.empty() || f.verdict == CheckVerdict::broken || f.verdict == CheckVerdict::failed_to_run) {
         failed(f);
@@ -38,8 +38,13 @@ class CollectiveJudge {
           small.axes.bytes <= most_small_bytes)
         time(f, small);
     }
-    if (!are_links_said)
-      for (const SlowLink& link : study_.slow_links) slow(link);
+    const auto is_said = [&](const SlowLink& link) {
+      return std::ranges::any_of(between_gpus, [&](const NodeFinding& one) {
+        return one.health == Health::fail && (one.metric == "peer_rate" || one.text == link.text);
+      });
+    };
+    for (const SlowLink& link : study_.slow_links)
+      if (!is_said(link)) slow(link);
     return std::move(all_);
   }
 
@@ -135,10 +140,8 @@ class CollectiveJudge {
 std::vector<HealthFinding> findings_of_collectives(const Trace& trace, const std::vector<NodeFinding>& between_gpus) {
   std::vector<HealthFinding> all;
   if (trace.of<Collectives>().empty()) return all;
-  const bool are_links_said = std::ranges::any_of(
-      between_gpus, [](const NodeFinding& one) { return one.metric == "peer_rate" && one.health == Health::fail; });
   for (const CollectiveStudy& study : collective_studies(trace, node_matrix(trace)))
-    std::ranges::move(CollectiveJudge(study).judge(are_links_said), std::back_inserter(all));
+    std::ranges::move(CollectiveJudge(study).judge(between_gpus), std::back_inserter(all));
   return all;
 }
 
