@@ -2,6 +2,7 @@
 a figure, what is refused, and a run that was killed goes on."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,13 @@ with folder() as where:
         some = measured("sim:" + spec, at("links.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
         named = [[int(gpu.rsplit(":", 1)[1]) for gpu in link["devices"]] for link in study_of(at("links.h5"))["slow_links"]]
         check(some.code == 3 and named == ([list(row)] if row else [[1], [5]]), f"{slow}: {some.code} {named}")
+    # Of links in a row that differ both rates are said.
+    with open(at("differ.json"), "w", encoding="utf-8") as file:
+        json.dump({"like": os.path.join(SOURCE, "data/devices/nodes/node8-half-nvlink.json"), "name": "node", "source": "a test",
+                   "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
+                   "instead": [{"between": f"gpu{i}", "and": "nvswitch", "gb_s": gb_s, "latency_us": 0.5, "nvlinks": 18} for i, gb_s in ((1, 200), (2, 100))]}, file)
+    differ = measured("sim:" + at("differ.json"), at("differ.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
+    check(differ.code == 3 and re.search(r"run at (99.|100)\S* to (199|200)\S* GB/s, the slowest at 25 % of", differ.out), f"{differ.code} {differ.out}")
     # A pair that does not see each other's memory is slow, as npgpu matrix says, and what is left out for it is said.
     with open(at("blind.json"), "w", encoding="utf-8") as file:
         json.dump({"like": os.path.join(SOURCE, "data/devices/soak/node4.json"), "source": "a test", "gpu": os.path.join(SOURCE, "data/devices/plain.json"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -34,8 +35,11 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const L
   const auto take_row = [&](const std::string& first) {
     std::vector<std::string> row{first};
     Slow slowest{nullptr, not_measured, {}};
+    double least = not_measured, most = not_measured;  // bytes per second
     for (auto next = from.find(first); next != from.end(); next = from.find(row.back())) {
       if (!(next->second.share >= slowest.share)) slowest = next->second;
+      least = std::fmin(least, next->second.cell->value.value);
+      most = std::fmax(most, next->second.cell->value.value);
       row.push_back(next->second.cell->target);
       from.erase(next);
     }
@@ -49,7 +53,9 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const L
                              : copies == 2
                                  ? fmt::format("copies to and from {}", row[1])
                                  : fmt::format("{} copies in a row, from {} to {},", copies, row[0], row.back());
-    link.text = fmt::format("{} run at {:.4g} GB/s, {:.0f} % of {}{}", what, slowest.cell->value.value * 1e-9,
+    const bool are_alike = most <= (1 + outlier_share) * least;
+    link.text = fmt::format("{} run at {:.4g}{} GB/s, {}{:.0f} % of {}{}", what, least * 1e-9,
+                            are_alike ? "" : fmt::format(" to {:.4g}", most * 1e-9), are_alike ? "" : "the slowest at ",
                             100 * slowest.share, slowest.by,
                             copies > 2 && !are_all ? "; npgpu matrix shows which of these GPUs it is" : "");
     link.devices = copies == 2 && !are_all ? std::vector{row[1]} : row;
