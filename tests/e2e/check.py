@@ -438,7 +438,7 @@ def expectations(at):
     good = "gpus=1,name=H200,memory=139,sms=132,link=gen5x16,driver=580"
     done = run("check", "--trace", kept, "--expect", good)
     check(done.code == 0, f"all as expected: {done.out}")
-    for wrong in ("gpus=8", "name=A100", "memory=200", "sms=131", "link=gen4x16", "driver=570", "driver=58"):
+    for wrong in ("gpus=8", "name=A100", "memory=200", "memory=80", "sms=131", "link=gen4x16", "driver=570", "driver=58"):
         done, found = judged("--trace", kept, "--expect", wrong)
         names = [f["metric"] for f in bad(found)]
         check(done.code == 6 and names == ["expected_" + wrong.split("=")[0]], f"{wrong}: {done.code} {names}")

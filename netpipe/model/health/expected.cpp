@@ -1,6 +1,7 @@
 // What the user says that a node must have.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/models.hpp"
@@ -76,8 +77,9 @@ Answer answer(const DeviceRecord& of, const std::string& key, const std::string&
     return {number(sms), number(sms) == wanted};
   }
   if (key == "memory") {  // of what is sold as so many GB or GiB, the driver reports a little less
-    const double gib = of.fact("memory_bytes") / static_cast<double>(GiB), least = std::stod(wanted) * 0.9;
-    return {std::isnan(gib) ? "" : fmt::format("{:.1f} GiB", gib), gib >= least};
+    constexpr double tolerance = 0.1;
+    const double gib = of.fact("memory_bytes") / static_cast<double>(GiB), expected = std::stod(wanted);
+    return {std::isnan(gib) ? "" : fmt::format("{:.1f} GiB", gib), std::abs(gib - expected) <= tolerance * expected};
   }
   double generation = number_fact(of.after, "pcie_generation_copying"),
          lanes = number_fact(of.after, "pcie_lanes_copying");
