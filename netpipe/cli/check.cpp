@@ -61,6 +61,7 @@ Seconds again_time(const Options& options) {
 
 struct Rules : HealthRules {
   std::vector<std::string> reference_gpus{};  // names
+  std::string doubt{};                        // of the reference
 };
 
 Rules rules_of(const Options& options, bool measured) {
@@ -70,6 +71,7 @@ Rules rules_of(const Options& options, bool measured) {
     rules.reference = reference.name;
     rules.figures = reference.figures;
     rules.reference_gpus = reference.gpus;
+    rules.doubt = reference.doubt;
   }
   if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
   if (is_soak(options)) rules.required = {"results"};
@@ -128,18 +130,46 @@ void keep_devices(CheckOf& check, const std::string& path, const std::string& li
 
 // "27 runs of 7 healthy H200s": what the limits come from; empty where nothing had one.
 std::string what_decided(const CheckOf& check, const Rules& rules) {
-  if (!rules.reference.empty()) return "reference " + rules.reference;
-  std::map<std::string, bool> models;  // whether healthy GPUs of it were the reference
+  struct Limits {
+    bool are_by_healthy = false, are_of_clocks = true, are_by_reference = false;
+  };
+  std::map<std::string, Limits> models;
   for (const HealthFinding& finding : check.findings)
-    for (const CheckOf::Gpu& gpu : check.gpus)
-      if (finding.device == gpu.id && std::isfinite(finding.limit))
-        models[gpu.name] |= finding.basis.find(" healthy ") != std::string::npos;
-  std::set<std::string> all;
-  for (const auto& [model, is_reference] : models)
-    all.insert(is_reference ? reference_text(model)
-                            : fmt::format("what link, clocks and widths allow{}",
-                                          reference_text(model).empty() ? " (only coarse limits for this model)" : ""));
+    for (const CheckOf::Gpu& gpu : check.gpus) {
+      if (finding.device != gpu.id || !std::isfinite(finding.limit)) continue;
+      Limits& limits = models[gpu.name];
+      limits.are_by_reference |=
+          !rules.reference.empty() && finding.basis.starts_with(fmt::format("reference {}:", rules.reference));
+      if (finding.basis.find(" healthy ") == std::string::npos) continue;
+      limits.are_by_healthy = true;
+      limits.are_of_clocks &= finding.metric.ends_with("_clock");
+    }
+  std::vector<std::string> all;
+  if (std::ranges::any_of(models, [](const auto& one) { return one.second.are_by_reference; }))
+    all.push_back("reference " + rules.reference);
+  if (!check.soaks.empty()) all.emplace_back("what each GPU did at the start, and its neighbours");
+  std::set<std::string> by_model;
+  for (const auto& [model, limits] : models) {
+    const std::string healthy = reference_text(model);
+    if (limits.are_by_healthy) by_model.insert(healthy + (limits.are_of_clocks ? " (clocks only)" : ""));
+    else if (!limits.are_by_reference && check.soaks.empty())
+      by_model.insert(fmt::format("what link, clocks and widths allow{}",
+                                  healthy.empty() ? " (only coarse limits for this model)" : ""));
+  }
+  all.insert(all.end(), by_model.begin(), by_model.end());
   return fmt::format("{}", fmt::join(all, "; "));
+}
+
+// Of the node: its limits are no better than its reference.
+void warn_of_reference(std::vector<HealthFinding>& findings, const Rules& rules) {
+  if (rules.doubt.empty()) return;
+  HealthFinding finding;
+  finding.metric = "reference";
+  finding.health = Health::warn;
+  finding.text = fmt::format("the reference {} may be no good node: {}", rules.reference, rules.doubt);
+  finding.explanations.push_back({"reference", "limits that come from it may be too loose, or of the wrong figures",
+                                  finding.text, "take a run that npgpu check calls ok, to its end, as --reference"});
+  findings.insert(findings.begin(), std::move(finding));
 }
 
 void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
@@ -151,10 +181,10 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
       throw Error(ErrorKind::usage, fmt::format("--reference: {} is of {}, and {} is a {}", rules.reference,
                                                 rules.reference_gpus.front(), gpu.id, gpu.name));
   check.findings = health_of(trace, rules);
+  warn_of_reference(check.findings, rules);
   check.soaks = soak_devices(trace);
   if (check.gpus.empty()) check.why_not_judged = "the trace has no measurement of a GPU";
   check.decided = what_decided(check, rules);
-  if (!check.soaks.empty()) check.decided = "what each GPU did at the start, and its neighbours";
 }
 
 // What a signal kept from being measured is no fault of the GPU, nor of the run: the check just cannot say it.

@@ -91,6 +91,12 @@ Reference from_nccl_tests(const Json& all, const Refuse& refuse) {
   return reference;
 }
 
+std::string doubt_of(CheckVerdict verdict) {
+  const bool is_bad =
+      verdict == CheckVerdict::slow || verdict == CheckVerdict::broken || verdict == CheckVerdict::failed_to_run;
+  return is_bad ? fmt::format("npgpu check calls it {}", npgpu::name(verdict)) : "";
+}
+
 Reference from_json(const std::string& path) {
   const Refuse refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, "--reference: " + path + ": " + why +
@@ -120,6 +126,7 @@ Reference from_json(const std::string& path) {
       refuse(fmt::format("{} is {:g} {}", finding.metric, finding.value, finding.unit));
   }
   reference.figures = figures_of(findings);
+  if (const auto verdict = named<CheckVerdict>(text(all, "verdict"))) reference.doubt = doubt_of(*verdict);
   for (const Json& gpu : all["gpus"]) reference.gpus.push_back(one_line(text(gpu, "name")));
   return reference;
 }
@@ -138,7 +145,10 @@ Reference read_reference(const std::string& path) {
         throw Error(e.kind(), std::string("--reference: ") + e.what());
       }
     }();
-    reference.figures = figures_of(health_of(trace));
+    const std::vector<HealthFinding> findings = health_of(trace);
+    reference.figures = figures_of(findings);
+    reference.doubt = doubt_of(verdict_of(findings));
+    if (reference.doubt.empty() && !trace.root.complete) reference.doubt = "its run did not reach its end";
     for (const CheckOf::Gpu& gpu : gpus_of(trace)) reference.gpus.push_back(gpu.name);
   }
   reference.name = std::filesystem::path(path).filename().string();

@@ -474,6 +474,26 @@ def references(at):
               f"against {os.path.basename(reference)}: {done.code} {[f['text'] for f in bad(found)]} {done.err}")
         done, found = judged("--device", link(58.5, 23), "--reference", reference)
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
+    # What is itself slow, or did not come to its end, is a doubtful measure, and that is said.
+    for verdict, words in (("ok", None), ("slow", "npgpu check calls it slow"), ("broken", "npgpu check calls it broken")):
+        doubtful = os.path.join(at, f"{verdict}.json")
+        json.dump({**json.load(open(text)), "verdict": verdict}, open(doubtful, "w"))
+        done, found = judged("--trace", good, "--reference", doubtful)
+        said = [f["text"] for f in found["findings"] if f["metric"] == "reference"]
+        check(done.code == 0 and said == ([f"the reference {verdict}.json may be no good node: {words}"] if words else []), f"{verdict}: {done.code} {said}")
+    if h5py:
+        cut = os.path.join(at, "cut.h5")
+        shutil.copy(good, cut)
+        with h5py.File(cut, "r+") as trace:
+            trace.attrs["complete"] = numpy.int8(0)
+        said = run("check", "--trace", good, "--reference", cut).out
+        check("cut.h5 may be no good node: its run did not reach its end" in said, f"a reference that was cut short: {said}")
+    # The last line names what gave a limit: a figure that the reference has not is judged by healthy GPUs.
+    json.dump({**json.load(open(text)), "findings": [{"device": "sim:0", "metric": "h2d_rate", "value": 58e9, "unit": "B/s"}]}, open(text, "w"))
+    done = run("check", "--trace", good, "--reference", text)
+    check("; judged by reference good.json; 27 runs of 7 healthy H200s" in done.out, f"judged by: {done.out.splitlines()[-1]}")
+    done = run("check", "--trace", os.path.join(SOURCE, "data/traces/h200_energy.h5"))
+    check("; judged by 27 runs of 7 healthy H200s (clocks only)" in done.out, f"judged by: {done.out.splitlines()[-1]}")
     # nvbandwidth's JSON: cells are texts, and what failed or is no number does not count.
     kept = os.path.join(SOURCE, "data/traces/h200_run_c.h5")
     for rate, code in ((55.5, 0), (65.0, 3)):
