@@ -381,6 +381,7 @@ TEST_CASE("clocks and throttling, and what they explain") {
   CHECK(finding(at(1980, 0x4, 50), "throttle").health == Health::pass);  // at its usual power limit
   CHECK(cause(finding(at(1980, 0x80, 50), "throttle")) == "throttle_brake");
   CHECK(cause(finding(at(1980, 0, 85), "temperature")) == "hot");
+  CHECK(finding(at(1980, 0, 99), "temperature").explanations.at(0).what.ends_with("slows down, or above it"));
   // So many visits at a low clock, of nine; so many with a reason.
   const auto some = [](std::size_t low, std::size_t held) {
     Made made;
@@ -420,12 +421,32 @@ TEST_CASE("wrong results break a node") {
 }
 
 TEST_CASE("a figure that is required and not there failed to run") {
-  const HealthRules rules{.reference = {}, .figures = {}, .expected = {}, .required = {"h2d_rate", "launch_time"}};
+  const HealthRules rules{
+      .reference = {}, .figures = {}, .expected = {}, .required = {"h2d_rate", "launch_time", "copy_time"}};
   const auto all = health_of(Made().at(55).trace(), rules);
   CHECK(find(all, "h2d_rate")->health == Health::pass);
   CHECK(find(all, "launch_time")->health == Health::fail);
   CHECK(find(all, "launch_time")->if_failed == CheckVerdict::failed_to_run);
+  CHECK(find(all, "copy_time")->text == "small copies that block: not measured");
   CHECK(verdict_of(all) == CheckVerdict::failed_to_run);
+}
+
+TEST_CASE("one value has no interval that could hold the limit, and the remedy is to let the check end") {
+  Made made;
+  made.copy(64 * MiB, 40);
+  const HealthFinding rate = finding(made.trace(), "h2d_rate");
+  CHECK(rate.health == Health::undecided);
+  CHECK(rate.explanations.at(0).what == "the figure has one value and no interval, as of a check that was stopped");
+  CHECK(rate.explanations.at(0).remedy == "check again, and let it come to its end");
+}
+
+TEST_CASE("a device of OpenCL that does not correct errors is not said to have ECC turned off") {
+  Made made = Made().at(55);
+  made.before.emplace_back("ecc", std::int64_t{0});
+  CHECK(finding(made.trace(), "ecc_corrected").text == "corrected ECC errors: ECC is off");
+  made.before.emplace_back("opencl_version", std::string("OpenCL 3.0"));
+  CHECK(finding(made.trace(), "ecc_corrected").text ==
+        "corrected ECC errors: OpenCL does not say that the device corrects errors");
 }
 
 TEST_CASE("what is usual of CUDA's calls is not compared with those of another API") {

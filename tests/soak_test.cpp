@@ -202,6 +202,7 @@ TEST_CASE("what a device would do that is too hot from the begin to the end cann
   const auto throttle = must_find(findings, "cuda:0", "throttle");
   CHECK(throttle.health == Health::undecided);
   CHECK(throttle.text.find("cannot be known: it was so from the begin to the end") != std::string::npos);
+  CHECK(throttle.explanations.back().remedy == "soak again, for longer, when the GPU is cool and the node is idle");
   CHECK(verdict_of(findings) == CheckVerdict::undecided);
 }
 

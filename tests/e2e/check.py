@@ -456,6 +456,14 @@ def expectations(at):
         check(run("check", "--exit-codes", "nagios").code == 3, "nagios: unknown")
 
 
+def late_kernels(at):
+    """Launches in a row are fast, and each kernel is done late: the host's calls are not the cause."""
+    late = seeded(at, HEALTHY, 31, hardware={"empty_kernel_us": 20})
+    done, found = judged("--device", late)
+    check(done.code == 3 and [f["metric"] for f in bad(found)] == ["launch_done_time"] and causes(found) == {"slow_start"},
+          f"kernels that are done late: {done.code} {[f['metric'] for f in bad(found)]} {causes(found)}")
+
+
 def references(at):
     good, text = os.path.join(at, "good.h5"), os.path.join(at, "good.json")
 
@@ -691,7 +699,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, counted_before, blind_pairs, what_it_says, one_of_two, outputs, nodes, failures, expectations, references):
+    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, counted_before, blind_pairs, what_it_says, one_of_two, outputs, nodes, failures, expectations, late_kernels, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)

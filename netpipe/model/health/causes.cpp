@@ -250,6 +250,12 @@ Maybe errors(const Findings& findings) {
 
 Maybe unsteady(const HealthFinding& finding) {
   if (finding.health != Health::undecided) return std::nullopt;
+  if (finding.metric.ends_with("_course") || finding.metric == "throttle")
+    return Explanation{"unsteady", "the rates of this soak do not show whether they fell", finding.text,
+                       "soak again, for longer, when the GPU is cool and the node is idle"};
+  if (std::isnan(finding.low))
+    return Explanation{"unsteady", "the figure has one value and no interval, as of a check that was stopped",
+                       finding.text, "check again, and let it come to its end"};
   return Explanation{"unsteady", "the figure scatters from visit to visit, and its interval holds the limit",
                      finding.text, "check again when the node is idle, or with more --rounds"};
 }

@@ -20,7 +20,9 @@ void judge_ecc(Findings& findings) {
   const double uncorrected = of.counter("ecc_uncorrected_volatile"), ever = of.counter("ecc_uncorrected_aggregate");
   const double corrected = of.counter("ecc_corrected_volatile"), ever_corrected = of.counter("ecc_corrected_aggregate");
   if (std::isnan(uncorrected) && std::isnan(corrected)) {
-    const std::string why = of.fact("ecc") == 0 ? "ECC is off" : of.why_unread("ecc");
+    const std::string why = of.fact("ecc") != 0   ? of.why_unread("ecc")
+                            : of.has_cuda_calls() ? "ECC is off"
+                                                  : "OpenCL does not say that the device corrects errors";
     findings.skip("ecc_uncorrected", "uncorrected ECC errors: " + why);
     findings.skip("ecc_corrected", "corrected ECC errors: " + why);
     return;

@@ -69,7 +69,7 @@ constexpr Last last_resorts[] = {
     {"recovery_action", "recovery_action", "the driver says that the GPU does not work as it should before that",
      "drain the node and do what it asks for; look at dmesg for the Xid before it"},
     {"power", "power_limit", "the power limit is below the usual one", "nvidia-smi -pl with the usual limit"},
-    {"temperature", "hot", "the GPU is near the temperature at which it slows down",
+    {"temperature", "hot", "the GPU is near the temperature at which it slows down, or above it",
      "look at fans, air flow and the inlet temperature"},
     {"persistence", "persistence", "the driver unloads when nobody uses the GPU",
      "nvidia-smi -pm 1, or nvidia-persistenced"},
@@ -94,6 +94,10 @@ constexpr Last last_resorts[] = {
      "look for other processes on the GPU; reset it"},
     {"tensor_rate", "slow_compute", "the tensor cores compute slowly, and no clock or throttle reason says why",
      "look for other processes on the GPU; reset it; if it stays so, ask the vendor"},
+    {"launch_done_time", "slow_start",
+     "launches in a row are as fast as they should be, so the GPU takes longer to begin or to end a kernel, or to say "
+     "so",
+     "look at the GPU's clocks and power state (nvidia-smi -q -d CLOCK,PERFORMANCE); reset it and check again"},
     {"_time", "slow_call", "the host takes longer for its calls to the driver",
      "look at the processors' clocks and governor, for a profiler or debugger that is attached, and at virtualization"},
     {"sm_clock", "clock_cap", "the SM clock is below its maximum", "nvidia-smi -rgc; nvidia-smi -rac"},
@@ -178,9 +182,12 @@ void add_last_resort(const Findings& findings, HealthFinding& finding) {
   }
   const HealthFinding* const link = findings.find("pcie_link");
   const bool is_trained_well = link && (link->health == Health::pass || link->health == Health::warn);
+  const HealthFinding* const in_a_row = findings.find("launch_time");
+  const bool are_calls_fast = in_a_row && in_a_row->health == Health::pass;
   for (const Last& last : last_resorts) {
     if (!finding.explanations.empty()) break;
     if (!kind.ends_with(last.metric_ends)) continue;
+    if (std::string_view(last.cause) == "slow_start" && !are_calls_fast) continue;
     if (std::string_view(last.what) == slow_bytes && !is_trained_well)
       finding.explanations.push_back({last.cause, "bytes are slow, and how the link is trained could not be read",
                                       evidence_of(findings, finding),
