@@ -154,7 +154,8 @@ struct Overview {
 };
 
 Overview overview_of(const Trace&);
-// Of its findings: what is well so far in a run that did not reach its end is not judged.
+// Of its findings. Not judged, as by `npgpu check --trace`: what is well so far in a run that did not reach its end,
+// and a host alone, of which no limits are known.
 CheckVerdict verdict_of(const Overview&);
 
 }  // namespace npgpu

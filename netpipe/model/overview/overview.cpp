@@ -122,7 +122,8 @@ Overview overview_of(const Trace& trace) {
 
 CheckVerdict verdict_of(const Overview& all) {
   const CheckVerdict verdict = verdict_of(all.health);
-  return verdict == CheckVerdict::ok && !all.run.complete ? CheckVerdict::not_judged : verdict;
+  const bool is_open = !all.run.complete || all.gpus.empty();
+  return verdict == CheckVerdict::ok && is_open ? CheckVerdict::not_judged : verdict;
 }
 
 }  // namespace npgpu
