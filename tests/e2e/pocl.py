@@ -44,4 +44,9 @@ with folder() as where:
                       *words, env=cache)
         check(refused.code == (2 if text else 0) and (text or "") in refused.err, f"{words}: {refused.code} {refused.err}")
 
+    # Memory of an unknown limit has a figure all the same: nothing that was to be measured is missing.
+    judged = run("check", "--level", "1", "--device", cpu, "--json", env=cache, timeout=600)
+    rates = {f["metric"]: f["value"] for f in json.loads(judged.out)["findings"]}
+    check(judged.code != 1 and rates.get("memory_read_rate", 0) > 0 and "memory_rate" not in rates, f"{judged.code} {rates} {judged.err}")
+
 check.finish()
