@@ -16,6 +16,7 @@ std::string next_steps(const Trace& trace, const std::vector<std::string>& predi
   const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
   std::vector<std::string> commands;
   if (!is_whole) commands.push_back(fmt::format("{} report {} --all", called(), file));
+  if (!trace.of<Soaks>().empty()) commands.push_back(fmt::format("{} check --trace {}", called(), file));
   if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
   commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
   const bool is_named = model::by_device<Jobs>(trace).size() > 1;

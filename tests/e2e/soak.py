@@ -44,6 +44,7 @@ with folder() as where:
     with h5py.File(at("well.h5")) as f:
         check(f.attrs["schema_version"] == "3.5" and len(f["soaks"]) >= 6, "the trace has soaks")
     screen = run("report", at("well.h5"), "--all").out
+    check("check --trace" in screen.split("NEXT")[-1], f"a report of a soak has figures and says who judges them: {screen[-400:]}")
     check("SIMULATED soak sim:h200-node" in screen and "tensor, together" in screen, screen)
     said = run("check", "--trace", at("well.h5"))
     check(said.code == 0 and "tensor, together" in said.out, f"judged again: {said.code} {said.out}")
