@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "netpipe/devices/simulated/device.hpp"
+#include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/spec.hpp"
 #include "npgpu/error.hpp"
@@ -372,6 +373,12 @@ TEST_CASE("a spec is like another one, with what it changes") {
   CHECK(number_fact(facts, "max_pcie_lanes") == 16);
   CHECK(number_fact(facts, "pcie_lanes_now") == 8);
   CHECK(find_fact(facts, "driver_version") == nullptr);
+
+  // The GPU of a node that is like one of another folder is where that one says.
+  const std::filesystem::path nodes = std::filesystem::path(NPGPU_SOURCE_DIR) / "data/devices/nodes";
+  const json node =
+      simulated::read_json(folder.file("node.json", json{{"like", (nodes / "node8.json").string()}}.dump()));
+  CHECK(std::filesystem::exists(node.at("gpu").get<std::string>()));
 }
 
 TEST_CASE("a spec that is like itself, like nothing, or like what is not there is refused") {

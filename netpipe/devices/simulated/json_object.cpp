@@ -29,7 +29,10 @@ json read_json(const std::filesystem::path& file, int likes) {
   if (!like->is_string() || like->get<std::string>().empty())
     refuse(file, fmt::format("like: expected the path of a spec, found {}", shown(*like)));
   if (likes == 0) refuse(file, fmt::format("like: more than {} files, each like another", max_likes));
-  json base = read_json(file.parent_path() / like->get<std::string>(), likes - 1);
+  const std::filesystem::path of_base = like->get<std::string>();
+  json base = read_json(file.parent_path() / of_base, likes - 1);
+  if (const auto gpu = base.find("gpu"); gpu != base.end() && gpu->is_string())  // relative to the file that says it
+    *gpu = (of_base.parent_path() / gpu->get<std::string>()).string();
   value.erase("like");
   base.merge_patch(value);
   return base;
