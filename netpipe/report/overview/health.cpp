@@ -80,6 +80,8 @@ std::string verdict_text(const Overview& all) {
              passed = count_of(findings, Health::pass), skipped = count_of(findings, Health::skip);
   if (failed + undecided + unjudged + warned + passed == 0) return "NOT JUDGED: nothing in this trace can be";
   std::vector<std::string> counts;
+  if (verdict_of(findings) == CheckVerdict::ok && verdict_of(all) == CheckVerdict::not_judged)
+    counts.emplace_back(all.run.complete ? "no GPU was measured" : "the run did not reach its end");
   if (failed) counts.push_back(fmt::format("{} failed", failed));
   if (undecided) counts.push_back(fmt::format("{} undecided", undecided));
   if (unjudged) counts.push_back(fmt::format("{} not judged", unjudged));
