@@ -1,7 +1,7 @@
 // The operands of Hopper's wgmma: how a tile lies in shared memory, and the lists of an instruction's registers.
 //
-// NPGPU_SUMS_n lists the registers of a thread's sums, 2 to 128 of them. The operands behind them are counted on from n:
-// A and B as descriptors of shared memory (SHARED), or four registers of A and a descriptor of B (REGISTERS). Sparse
+// NPGPU_SUMS_n lists the registers of a thread's sums, 2 to 128 of them. The operands behind them are counted on from
+// n: A and B as descriptors of shared memory (SHARED), or four registers of A and a descriptor of B (REGISTERS). Sparse
 // products (KEPT) also say which numbers of A are there.
 #pragma once
 
