@@ -33,16 +33,14 @@ bool write(const Options& options, const Fleet& fleet) {
   else if (options.on("csv")) fleet_csv(std::cout, fleet);
   else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
   bool are_written = true;
-  const auto write = [&](const char* option, auto&& keep) {
-    if (const auto path = options.maybe(option)) are_written &= is_written([&] { keep(option, *path); });
-  };
-  write("openmetrics", [&](const char* option, const std::string& path) {
-    write_file(option, path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
-  });
-  write("html", [&](const char* option, const std::string& path) {
-    write_file(option, path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); });
-  });
-  write("keep", [&](const char* option, const std::string& path) { keep_baseline(option, path, baseline_of(fleet)); });
+  if (const auto path = options.maybe("openmetrics"))
+    are_written &= is_written(
+        [&] { write_file("openmetrics", *path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); }); });
+  if (const auto path = options.maybe("html"))
+    are_written &= is_written(
+        [&] { write_file("html", *path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); }); });
+  if (const auto path = options.maybe("keep"))
+    are_written &= is_written([&] { keep_baseline("keep", *path, baseline_of(fleet)); });
   return are_written;
 }
 

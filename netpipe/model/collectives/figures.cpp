@@ -11,6 +11,7 @@
 #include "netpipe/model/collectives/slow_links.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/links.hpp"
+#include "netpipe/model/matrix/matrix_findings.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/collective_figures.hpp"
@@ -365,8 +366,10 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
     judge_operation(f);
     study->verdict = worse_of_two(study->verdict, f.verdict);
   }
+  const std::vector<NodeFinding> between_gpus =
+      all.empty() ? std::vector<NodeFinding>() : model::findings_between_gpus(trace);
   for (CollectiveStudy& study : all) {
-    std::ranges::move(model::blind_pairs(trace, study.gpus), std::back_inserter(study.slow_links));
+    std::ranges::move(model::blind_pairs(between_gpus, study.gpus), std::back_inserter(study.slow_links));
     sort_stably(study.slow_links, {}, &SlowLink::share);
     if (!study.slow_links.empty()) study.verdict = worse_of_two(study.verdict, CheckVerdict::slow);
   }

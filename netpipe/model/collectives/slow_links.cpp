@@ -9,7 +9,6 @@
 
 #include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/judge.hpp"
-#include "netpipe/model/matrix/matrix_findings.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
 
 namespace npgpu::model {
@@ -69,9 +68,9 @@ std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const L
   return all;
 }
 
-std::vector<SlowLink> blind_pairs(const Trace& trace, const std::vector<std::string>& gpus) {
+std::vector<SlowLink> blind_pairs(const std::vector<NodeFinding>& findings, const std::vector<std::string>& gpus) {
   std::vector<SlowLink> all;
-  for (const NodeFinding& one : findings_between_gpus(trace)) {
+  for (const NodeFinding& one : findings) {
     const bool is_of_these =
         std::ranges::any_of(one.devices, [&](const auto& gpu) { return std::ranges::count(gpus, gpu) > 0; });
     if (one.metric == "peer_access" && one.health == Health::fail && is_of_these)

@@ -6,13 +6,15 @@
 
 #include "netpipe/model/matrix/links.hpp"
 #include "npgpu/collective_figures.hpp"
+#include "npgpu/matrix_verdict.hpp"
 
 namespace npgpu::model {
 
 // Of slow ones that follow each other a single one is of its two GPUs, and two are of the GPU between them.
 // More of them, a ring leaves open: the links of 1 and 3, of 1, 2 and 3, or of each pair may be slow.
 std::vector<SlowLink> slow_links_of(const std::vector<MatrixCell>& ring, const Links&);
-// Pairs among these GPUs that go through the host where others on their kind of link do not.
-std::vector<SlowLink> blind_pairs(const Trace&, const std::vector<std::string>& gpus);
+// Of findings_between_gpus(): pairs among these GPUs that go through the host where others on their kind of link do
+// not.
+std::vector<SlowLink> blind_pairs(const std::vector<NodeFinding>&, const std::vector<std::string>& gpus);
 
 }  // namespace npgpu::model

@@ -24,7 +24,7 @@ Evidence best_rate(const ProbeSeries& series, double from_bytes) {
 
 void judge_memory(Findings& findings, const ProbeSeries& series) {
   const double l2 = findings.of.fact("l2_bytes"), limit = series.limit.per_s;
-  // Where the limit is not known nothing can be taken for memory's that is a cache's.
+  // Without a limit no rate is judged, so that a cache's rate cannot pass for memory's.
   constexpr double beyond_any_cache = 512e6;
   const Evidence best = best_rate(series, l2 > 0 ? 4 * l2 : limit > 0 ? beyond_any_cache : 0);
   if (std::isnan(best.estimate.value)) return;
