@@ -91,8 +91,8 @@ Command compare_traces() {
       "FILE:N for run N of "
       "it; several on a side are written before and after --. From three runs on a side, runs are compared rather than "
       "rounds. Two cards of one model are compared, and what differs between them is said and does not count, unless "
-      "--other-hardware is given. What others disturbed and what one side alone has is not judged, and the verdict "
-      "says of how many cases it is. Exit codes: 0 nothing was found slower, 3 something is, 4 no case is "
+      "--other-hardware is given. Cases that other programs disturbed, or that only one side has, are not judged; "
+      "the verdict says how many cases it covers. Exit codes: 0 nothing was found slower, 3 something is, 4 no case is "
       "undisturbed in both, 5 in time "
       "and not in cycles (the clock), 6 wrong results or no figure, 7 other hardware.",
       {"A...", "[--]", "B..."},

@@ -197,8 +197,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"kernel-ms", {"T", "Time of the whole kernel, alone on the device, in milliseconds."}},
       {"blocks",
        {"N",
-        "Number of the kernel's blocks. A chunk's kernel then takes as many waves as its blocks need, and a part of a "
-        "block as long as a block."}},
+        "Number of the kernel's blocks. A chunk's kernel then takes as many waves as its blocks need. A chunk of less "
+        "than one block takes as long as one block."}},
       {"slots", {"N", "Number of the kernel's blocks that the device works on at once."}},
       {"max-streams", {"N", "Try up to this many streams to find the best number."}},
 
