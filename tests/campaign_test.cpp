@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "netpipe/campaign/guess.hpp"
-#include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "tests/made_trace.hpp"
@@ -467,34 +466,6 @@ TEST_CASE("each round but the first finds its devices begun anew") {
   (void)run(folder / "u.h5", library, steps, IfExists::refuse, made_device(), 3);
   std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
   CHECK(anew == std::vector<std::string>{"made:0", "made:0"});
-}
-
-TEST_CASE("memory that NCCL may register is of sends, or of other operations, and never of both") {
-  const std::vector<std::string> ids = devices::node("sim:h200x2");
-  std::vector<DeviceInfo> gpus;
-  for (const std::string& id : ids) gpus.push_back(devices::find(id));
-  const auto batches_of = [&](CollectiveBuffers buffers) {
-    std::vector<Step<Collectives>> steps;
-    for (const std::string_view word : names_of<CollectiveOperation>) {
-      CollectiveCase c = collective_on(ids, *named<CollectiveOperation>(word));
-      c.buffers = buffers;
-      steps.push_back({c, {MiB}});
-    }
-    return operations_plan(gpus, steps).of<Collectives>();
-  };
-  CHECK(batches_of(CollectiveBuffers::plain).size() == 1);
-  for (const auto buffers :
-       {CollectiveBuffers::allocated, CollectiveBuffers::registered, CollectiveBuffers::symmetric}) {
-    const auto batches = batches_of(buffers);
-    CHECK(batches.size() == 2);
-    std::size_t steps = 0;
-    for (const auto& batch : batches) {
-      steps += batch.steps.size();
-      for (const auto& step : batch.steps)
-        CHECK(is_by_sends(step.question.operation) == is_by_sends(batch.steps.front().question.operation));
-    }
-    CHECK(steps == names_of<CollectiveOperation>.size());
-  }
 }
 
 }  // namespace campaign_test

@@ -34,9 +34,7 @@ const char* ncclGetLastError(void*) { return "socketStartConnect failed"; }
 
 #define NPGPU_FAKE(name) \
   int name() { return 2; }
-NPGPU_FAKE(ncclGetUniqueId)
 NPGPU_FAKE(ncclCommInitAll)
-NPGPU_FAKE(ncclCommInitRank)
 NPGPU_FAKE(ncclCommDestroy)
 NPGPU_FAKE(ncclCommAbort)
 NPGPU_FAKE(ncclCommGetAsyncError)

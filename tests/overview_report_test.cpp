@@ -78,13 +78,6 @@ std::string line_with(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("an all-reduce that shared its GPUs with a kernel is not compared with what it reaches alone") {
-  const auto path = std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces/h200x2_overlap.h5";
-  const auto all = health_of(read_trace(path));
-  CHECK(std::ranges::count(all, "all_reduce_rate", &HealthFinding::metric) == 1);
-  CHECK(worst_of(all) != Health::fail);
-}
-
 TEST_CASE("a long text at the end of an axis ends with the figure") {
   html::Plot plot;
   plot.x = {"time", html::Unit::seconds};

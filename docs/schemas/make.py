@@ -34,7 +34,7 @@ SAMPLES = {
               ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
                "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5",
                "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
-               "collectives --device sim:h200x2 --sizes 8,128MiB --overlap none,memory --launch eager,graph --output beside.h5 --quiet", "report beside.h5",
+               "collectives --device sim:h200x2 --sizes 8,128MiB --launch eager,graph --output graphs.h5 --quiet", "report graphs.h5",
                "collectives --device sim:zeros --collective send-receive,broadcast --sizes 8 --output wrong.h5 --quiet", "report wrong.h5"],
     "collective-forecast": ["collectives --device sim:h200x2 --collective all-reduce --sizes 8,1MiB --timing host,gated --output together.h5 --quiet",
                             "predict together.h5 --all-reduce 64KiB", "predict T/h100x2_collectives.h5 --all-reduce 24MiB"],

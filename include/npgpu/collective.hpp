@@ -46,24 +46,11 @@ constexpr bool has_sums(CollectiveOperation o) {
   return o == CollectiveOperation::all_reduce || o == CollectiveOperation::reduce_scatter ||
          o == CollectiveOperation::reduce;
 }
-// Done by sends and receives between pairs of GPUs, as NCCL has no operation for it.
-constexpr bool is_by_sends(CollectiveOperation o) {
-  return o == CollectiveOperation::all_to_all || o == CollectiveOperation::send_receive ||
-         o == CollectiveOperation::gather || o == CollectiveOperation::scatter;
-}
 // The size is that of n blocks, one for each GPU.
 constexpr bool has_blocks(CollectiveOperation o) {
   return o == CollectiveOperation::reduce_scatter || o == CollectiveOperation::all_gather ||
          o == CollectiveOperation::all_to_all || o == CollectiveOperation::gather || o == CollectiveOperation::scatter;
 }
-
-// Who calls the library.
-enum class CollectiveProcesses {
-  one,       // this process for all GPUs
-  each_gpu,  // a process for each GPU
-  ranks,     // a rank of a job for each GPU, which mpirun or srun starts, on one host or several
-};
-template <> inline constexpr std::array<std::string_view, 3> names_of<CollectiveProcesses>{"one", "each-gpu", "ranks"};
 
 // How operations are given to the GPUs.
 enum class CollectiveLaunch {
@@ -72,25 +59,6 @@ enum class CollectiveLaunch {
 };
 template <> inline constexpr std::array<std::string_view, 2> names_of<CollectiveLaunch>{"eager", "graph"};
 
-// Whose memory the buffers are, and what the library knows of them.
-enum class CollectiveBuffers {
-  plain,       // memory of cudaMalloc, of which it knows nothing
-  registered,  // memory of ncclMemAlloc, registered by ncclCommRegister
-  symmetric,   // the same, registered on all GPUs at once as a symmetric window (ncclCommWindowRegister)
-  allocated,   // memory of ncclMemAlloc, which is not registered, as nccl-tests has it
-};
-template <>
-inline constexpr std::array<std::string_view, 4> names_of<CollectiveBuffers>{"plain", "registered", "symmetric",
-                                                                             "allocated"};
-
-// The kernel that each GPU runs meanwhile in another stream.
-enum class CollectiveOverlap {
-  none,
-  compute,  // multiply-adds in registers, on all multiprocessors
-  memory,   // a copy within the GPU's memory
-};
-template <> inline constexpr std::array<std::string_view, 3> names_of<CollectiveOverlap>{"none", "compute", "memory"};
-
 // What NCCL chose, as codes of its public names.
 inline constexpr std::array<std::string_view, 8> collective_algorithms{
     "tree", "ring", "collnet-direct", "collnet-chain", "nvls", "nvls-tree", "pat", "symmetric"};
@@ -98,15 +66,14 @@ inline constexpr std::array<std::string_view, 3> collective_protocols{"LL", "LL1
 inline constexpr std::array<std::string_view, 3> collective_paths{"P2P", "SHM", "NET"};
 
 struct CollectiveCase {
-  std::string devices{};  // in the order of their ranks: "cuda:0,cuda:1"; of ranks of a job "cuda:0@0,cuda:1@1"
+  std::string devices{};  // in the order of their ranks: "cuda:0,cuda:1"
   CollectiveOperation operation = CollectiveOperation::all_reduce;
   DataType type = DataType::fp32;
   bool in_place = false;         // the result stands where the operands stood
   Timing timing = Timing::host;  // host: nccl-tests' way, a clock around many operations and the wait for them
-  CollectiveProcesses processes = CollectiveProcesses::one;
   CollectiveLaunch launch = CollectiveLaunch::eager;
-  CollectiveBuffers buffers = CollectiveBuffers::plain;
-  CollectiveOverlap overlap = CollectiveOverlap::none;
+  // Older traces have others: a process or a rank for each GPU, registered buffers, a kernel at the same time.
+  std::string processes = "one", buffers = "plain", overlap = "none";
 
   auto operator<=>(const CollectiveCase&) const = default;
 };
@@ -117,9 +84,10 @@ inline constexpr auto fields_of<CollectiveCase> =
            field("timing", &CollectiveCase::timing), field("processes", &CollectiveCase::processes),
            optional_field("launch", &CollectiveCase::launch), optional_field("buffers", &CollectiveCase::buffers),
            optional_field("overlap", &CollectiveCase::overlap));
+// The case of an older trace: this program measures it no more, and shows its table alone.
+bool is_of_old_ways(const CollectiveCase&);
 std::vector<std::string> devices_of(const CollectiveCase&);
-std::vector<std::string> gpus_of(const CollectiveCase&);  // the same as each rank's host names them: "cuda:0"
-std::string device_of(const CollectiveCase&);             // the first one
+std::string device_of(const CollectiveCase&);  // the first one
 inline bool is_host_timed(const CollectiveCase& c) { return c.timing == Timing::host; }
 std::string title(const CollectiveCase&);  // "collectives 2 GPUs cuda:0,cuda:1 all-reduce fp32 in-place"
 CollectiveCase collective_on(const std::vector<std::string>& gpus, CollectiveOperation, DataType = DataType::fp32);
@@ -145,9 +113,6 @@ struct CollectiveSample {
   std::int32_t protocol = -1;   // of collective_protocols
   std::int32_t channels = -1;
   std::int32_t path = -1;  // of collective_paths: the slowest one that it goes over
-  // A launch of the overlapping kernel, meanwhile and alone; NaN where there is none.
-  double kernel_us = not_measured;
-  double kernel_alone_us = not_measured;
 
   bool operator==(const CollectiveSample&) const = default;
 };
@@ -162,19 +127,14 @@ inline constexpr auto fields_of<CollectiveSample> =
                           "-1 not known"),
            optional_field("protocol", &CollectiveSample::protocol, "1", "0 LL, 1 LL128, 2 simple, -1 not known"),
            optional_field("channels", &CollectiveSample::channels, "1", "-1 not known"),
-           optional_field("path", &CollectiveSample::path, "1", "0 P2P, 1 SHM, 2 NET, -1 not known"),
-           optional_field("kernel_us", &CollectiveSample::kernel_us, "us"),
-           optional_field("kernel_alone_us", &CollectiveSample::kernel_alone_us, "us"));
+           optional_field("path", &CollectiveSample::path, "1", "0 P2P, 1 SHM, 2 NET, -1 not known"));
 
 struct CollectiveContext {
   std::string library{};  // "NCCL 2.28.9 (libnccl.so.2), NCCL_NVLS_ENABLE=0"
-  std::string hosts{};    // of ranks of a job, in their order: "gpu07,gpu07,gpu08,gpu08"
 
   bool operator==(const CollectiveContext&) const = default;
 };
-template <>
-inline constexpr auto fields_of<CollectiveContext> = fields(field("library", &CollectiveContext::library),
-                                                            optional_field("hosts", &CollectiveContext::hosts));
+template <> inline constexpr auto fields_of<CollectiveContext> = fields(field("library", &CollectiveContext::library));
 
 struct Collectives {
   static constexpr std::string_view name = "collectives";

@@ -45,11 +45,10 @@ struct SlowLink {
   std::string text{};           // "copies to and from sim:node:5 have 25 GB/s, 50 % of what others of the ring have"
 };
 
-// All that the same GPUs did.
+// All that the same GPUs did in the ways that this program has.
 struct CollectiveStudy {
   std::vector<std::string> gpus{};
   std::string device_name{}, library{};
-  std::string hosts{};  // of ranks of a job, in their order; else empty
   bool simulated = false;
   std::vector<CollectiveFigure> figures{};
   std::vector<SlowLink> slow_links{};

@@ -62,7 +62,6 @@ template <> struct ResultDetails<Collectives> {
   std::vector<std::uint32_t> wrong_lanes{};  // GPUs whose results were wrong
   // What the library chose, as in CollectiveSample; -1: not known, or not always the same.
   std::int32_t algorithm = -1, protocol = -1, channels = -1, path = -1;
-  Estimate kernel_us, kernel_alone_us;  // a launch of the overlapping kernel, of the GPU where it took longest
 };
 
 // One point, on one of its lanes where it has several. Times are of one operation one way: trial time / repeats, halved

@@ -50,9 +50,7 @@ void Visitor::save() {
 ranks::HangWatchdog Visitor::make_watchdog() {
   const RankSession& session = settings_.ranks;
   if (!session.leave) return {};
-  ranks::HangWatchdog::How how{.patience = session.patience, .stopped = settings_.stop, .heard = session.heard};
-  // Where one rank measures for all it finds out by itself who is gone, but in calls of a library that do not return.
-  if (!session.everyone) how.once_stopped = Seconds{0.75};
+  const ranks::HangWatchdog::How how{.patience = session.patience, .stopped = settings_.stop, .heard = session.heard};
   return {how, [this](bool stopped) {
             settings_.ranks.leave(stopped, [this](const std::string& why) {
               state_.writer.note("ranks_lost", {{"why", why}});

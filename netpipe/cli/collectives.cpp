@@ -1,6 +1,4 @@
 // npgpu collectives: what GPUs do together, by size, and what the links between them allow.
-#include "netpipe/cli/collectives.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,8 +61,7 @@ std::vector<std::uint64_t> collective_sizes(const Options& options) {
   return perturbed;
 }
 
-std::vector<CollectiveCase> collective_cases(const Options& options, const std::vector<std::string>& ids,
-                                             bool of_ranks) {
+std::vector<CollectiveCase> collective_cases(const Options& options, const std::vector<std::string>& ids) {
   const auto types = parse_names<DataType>("type", options.text("type"));
   for (const DataType type : types)
     if (element_bytes(type) == 0)
@@ -82,32 +79,8 @@ std::vector<CollectiveCase> collective_cases(const Options& options, const std::
   times("place", ResultPlace::out, [](CollectiveCase& c, ResultPlace one) { c.in_place = one == ResultPlace::in; });
   times("timing", Timing::host, [](CollectiveCase& c, Timing one) { c.timing = one; });
   times("launch", CollectiveLaunch::eager, [](CollectiveCase& c, CollectiveLaunch one) { c.launch = one; });
-  times("buffers", CollectiveBuffers::plain, [](CollectiveCase& c, CollectiveBuffers one) { c.buffers = one; });
-  times("overlap", CollectiveOverlap::none, [](CollectiveCase& c, CollectiveOverlap one) { c.overlap = one; });
-  if (!of_ranks)
-    times("processes", CollectiveProcesses::one, [](CollectiveCase& c, CollectiveProcesses one) { c.processes = one; });
-  for (CollectiveCase& c : all)
-    if (of_ranks) c.processes = CollectiveProcesses::ranks;
   return all;
 }
-
-}  // namespace
-
-std::vector<Step<Collectives>> collective_steps(const Options& options, const std::vector<std::string>& ids,
-                                                bool of_ranks) {
-  const auto sizes = collective_sizes(options);
-  std::vector<Step<Collectives>> steps;
-  for (const CollectiveCase& c : collective_cases(options, ids, of_ranks))
-    std::ranges::move(fitting_steps(c, sizes), std::back_inserter(steps));
-  return steps;
-}
-
-void require_steps(const Plan& plan) {
-  if (plan.of<Collectives>().empty())
-    throw Error(ErrorKind::nothing, plan.left_out.empty() ? "there is nothing to measure" : plan.left_out.front());
-}
-
-namespace {
 
 Plan plan_of_collectives(const Options& options) {
   const std::vector<DeviceInfo> gpus = node_gpus(options, "collectives need GPUs");
@@ -115,8 +88,13 @@ Plan plan_of_collectives(const Options& options) {
     throw Error(ErrorKind::nothing, fmt::format("collectives need two GPUs, and there is only {}", gpus.front().id));
   std::vector<std::string> ids;
   for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
-  Plan plan = collectives_plan(gpus, collective_steps(options, ids, false));
-  require_steps(plan);
+  const auto sizes = collective_sizes(options);
+  std::vector<Step<Collectives>> steps;
+  for (const CollectiveCase& c : collective_cases(options, ids))
+    std::ranges::move(fitting_steps(c, sizes), std::back_inserter(steps));
+  Plan plan = collectives_plan(gpus, steps);
+  if (plan.of<Collectives>().empty())
+    throw Error(ErrorKind::nothing, plan.left_out.empty() ? "there is nothing to measure" : plan.left_out.front());
   if (are_peers_mixed(gpus)) add_peer_copies(plan, gpus);
   return plan;
 }
@@ -132,8 +110,7 @@ std::string first_reason(const std::vector<CollectiveStudy>& all) {
   return "";
 }
 
-}  // namespace
-
+// Prints, and returns the exit code.
 int end_collectives(const CampaignResult& campaign, const MeasureOptions& options) {
   const Trace trace = read_trace(options.output);
   const TraceResults results(trace);
@@ -145,29 +122,22 @@ int end_collectives(const CampaignResult& campaign, const MeasureOptions& option
     if (!options.quiet && !campaign.stopped) collectives_text(std::cout, results, terminal_style());
     std::cout << fmt::format("{}: {}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
                              campaign.stopped ? "stopped" : name(verdict),
-                             campaign.rank_lost            ? ": " + printable(campaign.failures.back())
-                             : verdict == CheckVerdict::ok ? ""
-                                                           : printable(first_reason(results.collectives)),
+                             verdict == CheckVerdict::ok ? "" : printable(first_reason(results.collectives)),
                              counted(campaign.measured, "point"), clock_text(campaign.wall), rest_of(campaign),
                              options.output);
   }
   if (campaign.stopped) {
-    if (campaign.rank_lost) std::cerr << "npgpu: trace saved; continue, in a job of as many ranks, with: ";
-    else std::cerr << "npgpu: stopped by a signal, trace saved; continue with: ";
-    std::cerr << resuming(options.output) << '\n';
+    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
     return exit_code_of(campaign);
   }
   // Small sizes have no limit to be compared with: to have measured them is all that was asked.
   return verdict == CheckVerdict::not_judged ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
 }
 
-namespace {
-
 int run_collectives(const Options& options) {
   // Each copy at once has a stream of its own; with fewer hardware queues than streams, copies would wait for each
   // other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  if (is_in_job()) return collectives_in_ranks(options);
   return measure(options, measure_options(options), plan_of_collectives, end_collectives);
 }
 
@@ -181,22 +151,18 @@ Command collectives() {
       "reduce-scatter, all-gather, all-to-all and others, by size. Every result is compared. The table has the time, "
       "the algorithm bandwidth and the bus bandwidth as nccl-tests defines them, and the share of what the links "
       "between the GPUs allow, which copies at once by kernels measure in the same run. A link that is slower than the "
-      "others is named. Where mpirun or srun starts it, on one host or several, each rank has "
-      "one GPU, and the first writes the trace. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a "
+      "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a "
       "large size reaches less "
       "than half of the limit; broken 6, results are wrong; failed to run 1; undecided 8; 77, there are no two GPUs, "
       "or NCCL is not there.",
       {},
       {"npgpu collectives", "npgpu collectives --collective all-reduce --type bf16,fp32 --output node.h5",
-       "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8",
-       "mpirun -n 8 npgpu collectives --output job.h5"},
+       "npgpu collectives --timing gated --end 1MiB", "npgpu collectives --device sim:node8"},
       with_measure_options({{"What is measured (lists: a,b,c)",
                              {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
                               Option("collective", "all-reduce,reduce-scatter,all-gather,all-to-all,send-receive"),
                               Option("type", "fp32", "Collectives have fp32, bf16, fp16 and int8."),
-                              Option("place", "out"), Option("timing", "host"), Option("processes", "one"),
-                              Option("launch", "eager"), Option("buffers", "plain"), Option("overlap", "none")}},
-                            {"Ranks of a job", {Option("rank-timeout", "60s")}},
+                              Option("place", "out"), Option("timing", "host"), Option("launch", "eager")}},
                             {"Sizes, of the larger buffer of a GPU",
                              {Option("start", "8"), Option("end", "1GiB", "Powers of four from --start on, and this."),
                               Option("perturbation", "0", "Sizes with whole elements alone: 4, 16."), "sizes"}}}),

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <tuple>
 
 #include "netpipe/cli/matrix_plan.hpp"
 #include "npgpu/collective_figures.hpp"
@@ -35,28 +33,15 @@ std::vector<Step<Collectives>> fitting_steps(const CollectiveCase& c, const std:
   return steps_of<Collectives>(c, all);
 }
 
-Plan operations_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
+Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
   const std::string& first = gpus.front().id;
   const auto some = reaching(backends<Collectives>(), devices::kind_of(first));
   if (some.empty())
     throw Error(ErrorKind::usage,
                 "--device: '" + first + "' does nothing together with others: name GPUs, or sim:NODE");
-  // Of a batch: one set of communicators, and of buffers, does them. NCCL 2.23 to 2.28 may hang in an all-reduce of
-  // memory that it registered for a send before (NVIDIA/nccl#1859), so the two have a batch each.
-  std::map<std::tuple<CollectiveProcesses, CollectiveBuffers, bool>, std::vector<Step<Collectives>>> batches;
-  for (const auto& step : steps) {
-    const CollectiveCase& c = step.question;
-    const bool may_register = c.buffers != CollectiveBuffers::plain;
-    batches[{c.processes, c.buffers, may_register && is_by_sends(c.operation)}].push_back(step);
-  }
-  Plan plan;
-  for (const auto& [key, its] : batches) add<Collectives>(plan, *some.front(), gpus.front(), its);
-  for (auto& batch : plan.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
-  return plan;
-}
-
-Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
-  Plan collectives = operations_plan(gpus, steps);
+  Plan collectives;
+  add<Collectives>(collectives, *some.front(), gpus.front(), steps);
+  for (auto& batch : collectives.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
   if (collectives.of<Collectives>().empty()) return collectives;
   Plan plan = copies_at_once(gpus);
   plan.of<Collectives>() = std::move(collectives.of<Collectives>());

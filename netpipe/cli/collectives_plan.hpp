@@ -15,8 +15,6 @@ std::vector<Step<Collectives>> fitting_steps(const CollectiveCase&, const std::v
 // These, and copies of kernels at once between the GPUs, which the limits are of. Empty where none of them can be
 // measured; `left_out` says why. Throws Error(usage) where no backend has such GPUs. REQUIRES: two GPUs and more.
 Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>&);
-// The operations alone. The GPUs are those that this process sees, of ranks perhaps its own one alone.
-Plan operations_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>&);
 
 // For a check: an all-reduce of one small size, on the devices, and of one large one.
 Plan all_reduce_plan(const std::vector<DeviceInfo>& gpus);

@@ -339,24 +339,10 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         one_of<CollectiveOperation>("What all GPUs do together. The first GPU is the root of those that have one")}},
       {"all-reduce", {"SIZE", "Predict the time of an all-reduce of this size: bytes on each GPU."}},
-      {"processes",
-       {"LIST",
-        "one: this process calls NCCL for all GPUs. each-gpu: each GPU has a process that calls NCCL for it. In a job "
-        "of "
-        "several ranks each rank calls NCCL for its GPU."}},
       {"launch",
        {"LIST",
         "eager: a call of the library for each operation. graph: operations are captured in CUDA graphs of 16, which "
         "are launched."}},
-      {"buffers",
-       {"LIST",
-        "How buffers are allocated. plain: by cudaMalloc. allocated: by ncclMemAlloc, as in nccl-tests. registered: "
-        "also "
-        "registered by ncclCommRegister. symmetric: also registered by ncclCommWindowRegister, on all GPUs at once."}},
-      {"overlap",
-       {"LIST",
-        "The kernel that each GPU runs at the same time in another stream. none: no kernel. compute: multiply-adds in "
-        "registers. memory: copies within its memory."}},
       {"place", {"LIST", "Where results are written. out: into separate buffers. in: over the operands."}},
 
       // the partition method

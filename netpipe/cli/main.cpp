@@ -3,7 +3,6 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/plain_streams.hpp"
-#include "netpipe/collectives/process_service.hpp"
 #include "netpipe/process/descriptor.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
@@ -14,8 +13,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   if (argc == 2 && argv[1] == npgpu::devices::second_process_word)
     if (const auto exit_code = npgpu::devices::serve_as_second_process()) return *exit_code;
-  if (argc == 2 && argv[1] == npgpu::collectives::process_word)
-    if (const auto exit_code = npgpu::collectives::serve()) return *exit_code;
   npgpu::skip_hdf5_cleanup_at_exit();
   const npgpu::cli::PlainStream output(std::cout), errors(std::cerr);
   return argc < 1 ? npgpu::cli::run({}) : npgpu::cli::run({argv + 1, argv + argc}, argv[0]);

@@ -35,8 +35,7 @@ int predict_all_reduce(const Options& options, const Trace& trace) {
   for (const CollectiveStudy& study : studies)
     for (const CollectiveFigure& f : study.figures) {
       const CollectiveCase& c = f.question;
-      if (c.operation == CollectiveOperation::all_reduce && !f.points.empty() && !c.in_place &&
-          c.overlap == CollectiveOverlap::none)
+      if (c.operation == CollectiveOperation::all_reduce && !f.points.empty() && !c.in_place)
         all.push_back(forecast_of(study, f, bytes));
     }
   if (all.empty())

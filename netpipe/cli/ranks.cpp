@@ -136,8 +136,8 @@ std::string failure(const std::function<void()>& work, ErrorKind& kind) {
   return {};
 }
 
-}  // namespace
-
+// Where the work throws Error on one rank it ends on all: the exit code. That rank, or of equal ones the first, says
+// why.
 std::optional<int> attempt(ranks::RankSet& all, const std::function<void()>& work) {
   ErrorKind kind = ErrorKind::failed;
   const std::string mine = failure(work, kind);
@@ -156,9 +156,10 @@ std::optional<int> attempt(ranks::RankSet& all, const std::function<void()>& wor
   return std::nullopt;
 }
 
-void save_and_leave(bool stopped, const std::string& what, const ranks::RankSet& all, const std::string& output,
-                    const std::function<void(const std::string& why)>& save) {
-  const std::string why = what + " does not end: " + all.lost();
+// Where a trial does not end, by another thread: it says who is gone, and the process ends.
+[[noreturn]] void save_and_leave(bool stopped, const ranks::RankSet& all, const std::string& output,
+                                 const std::function<void(const std::string& why)>& save) {
+  const std::string why = "a trial does not end: " + all.lost();
   std::string saved = "trace saved: " + output;
   try {
     save(why);
@@ -168,8 +169,6 @@ void save_and_leave(bool stopped, const std::string& what, const ranks::RankSet&
   complain((stopped ? "stopped by a signal: " : "") + why + "; " + saved);
   _exit(stopped ? exit_code::stopped : exit_code::failed);
 }
-
-namespace {
 
 int measure_as_rank(const Options& given, ranks::RankSet& all) {
   MeasureOptions options;
@@ -190,15 +189,14 @@ int measure_as_rank(const Options& given, ranks::RankSet& all) {
           throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
       }))
     return *code;
-  options.ranks = {
-      &all.everyone(),
-      [&] { return all.facts(); },
-      [&] { return all.chunks(); },
-      [&](const Facts& facts) { all.recall_chunks(facts); },
-      [&] { return all.heard(); },
-      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
-      output,
-      [&](bool stopped, const auto& save) { save_and_leave(stopped, "a trial", all, options.output, save); }};
+  options.ranks = {&all.everyone(),
+                   [&] { return all.facts(); },
+                   [&] { return all.chunks(); },
+                   [&](const Facts& facts) { all.recall_chunks(facts); },
+                   [&] { return all.heard(); },
+                   parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
+                   output,
+                   [&](bool stopped, const auto& save) { save_and_leave(stopped, all, options.output, save); }};
   if (all.rank() != 0) {
     options.quiet = true;
     options.json = false;
@@ -229,10 +227,10 @@ int measure_as_rank(const Options& given, ranks::RankSet& all) {
 }
 
 // Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
-ranks::RankSet& met(const RankWork& how, const ranks::Patience& patience) {
+ranks::RankSet& met(const std::string& module, const ranks::Patience& patience) {
   try {
-    ranks::world(patience.until_parted, how.asked);
-    return ranks::connect(how.module, patience);
+    ranks::world(patience.until_parted, "--module " + module + (module == "mpi" ? "" : " begins through MPI"));
+    return ranks::connect(module, patience);
   } catch (const RankLost& e) {
     complain(e);
     ranks::world().abort(exit_code_of(e.kind()));
@@ -259,18 +257,12 @@ bool is_between_ranks(const Options& options) {
 }
 
 int measure_between_ranks(const Options& options) {
-  const std::string module = options.text("module");
-  const std::string asked = "--module " + module + (module == "mpi" ? "" : " begins through MPI");
-  return in_all_ranks(options, {module, asked, stop_asked, measure_as_rank});
-}
-
-int in_all_ranks(const Options& options, const RankWork& how) {
   ranks::Patience patience;
   patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
-  patience.stopped = how.is_urgent;
+  patience.stopped = stop_asked;
   ranks::RankSet* here = nullptr;
   try {
-    here = &met(how, patience);
+    here = &met(options.text("module"), patience);
   } catch (const Error& e) {
     // All ranks fail alike, and the first says why.
     if (!ranks::is_open()) throw;
@@ -281,7 +273,7 @@ int in_all_ranks(const Options& options, const RankWork& how) {
   ranks::RankSet& all = *here;
   catch_signals();  // after MPI, which may have handlers of its own
   try {
-    const int code = how.work(options, all);
+    const int code = measure_as_rank(options, all);
     constexpr Seconds printing{60};  // the others wait while the first one prints
     ranks::end(patience.until_parted + (all.rank() == 0 ? Seconds{0} : printing));
     return code;

@@ -31,9 +31,7 @@ const char* missing_of(void* from, Library& l) {
   find(l.get_version, "ncclGetVersion");
   find(l.error_text, "ncclGetErrorString");
   find(l.last_error, "ncclGetLastError");
-  find(l.unique_id, "ncclGetUniqueId");
   find(l.init_all, "ncclCommInitAll");
-  find(l.init_rank, "ncclCommInitRank");
   find(l.destroy, "ncclCommDestroy");
   find(l.abort, "ncclCommAbort");
   find(l.async_error, "ncclCommGetAsyncError");
@@ -46,14 +44,7 @@ const char* missing_of(void* from, Library& l) {
   find(l.reduce, "ncclReduce");
   find(l.send, "ncclSend");
   find(l.receive, "ncclRecv");
-  const auto find_newer = [&](auto& function, const char* name) { (void)is_missing(function, name); };
-  find_newer(l.allocate, "ncclMemAlloc");
-  find_newer(l.free, "ncclMemFree");
-  find_newer(l.register_buffer, "ncclCommRegister");
-  find_newer(l.deregister_buffer, "ncclCommDeregister");
-  find_newer(l.register_window, "ncclCommWindowRegister");
-  find_newer(l.deregister_window, "ncclCommWindowDeregister");
-  find_newer(l.reset_debug, "ncclResetDebugInit");
+  (void)is_missing(l.reset_debug, "ncclResetDebugInit");
   return missing;
 }
 
@@ -81,23 +72,6 @@ int type_of(DataType type) {
     case DataType::int8: return int8;
     default: return fp32;
   }
-}
-
-std::optional<std::string> why_no_buffers(const Library& l, CollectiveBuffers buffers) {
-  const bool allocates = l.allocate && l.free;
-  const bool registers = allocates && l.register_buffer && l.deregister_buffer;
-  const bool has_windows = registers && l.register_window && l.deregister_window;
-  const auto needs = [&](const char* what, const char* since) {
-    return fmt::format("--buffers {}: NCCL {} has no {}: it needs NCCL {} or later", name(buffers),
-                       version_of(l.version), what, since);
-  };
-  const char* const since = buffers == CollectiveBuffers::symmetric ? "2.27" : "2.19";
-  if (buffers == CollectiveBuffers::plain) return std::nullopt;
-  if (!allocates) return needs("ncclMemAlloc", since);
-  if (buffers == CollectiveBuffers::allocated) return std::nullopt;
-  if (!registers) return needs("ncclCommRegister", since);
-  if (buffers == CollectiveBuffers::symmetric && !has_windows) return needs("ncclCommWindowRegister", since);
-  return std::nullopt;
 }
 
 Library load() {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "npgpu/collective.hpp"
@@ -25,11 +24,6 @@ constexpr int sum = 0;
 constexpr int int8 = 0, fp16 = 6, fp32 = 7, bf16 = 9;
 int type_of(DataType);  // REQUIRES: element_bytes() is not 0
 
-// ncclUniqueId, which is passed by value.
-struct UniqueId {
-  char bytes[128];
-};
-
 struct Library {
   std::string why_not;  // it cannot be used: one sentence; empty if it can
   std::string text;     // "NCCL 2.28.9 (libnccl.so.2), NCCL_NVLS_ENABLE=0"
@@ -38,9 +32,7 @@ struct Library {
   int (*get_version)(int*) = nullptr;
   const char* (*error_text)(int) = nullptr;
   const char* (*last_error)(Communicator) = nullptr;
-  int (*unique_id)(UniqueId*) = nullptr;
   int (*init_all)(Communicator*, int count, const int* devices) = nullptr;
-  int (*init_rank)(Communicator*, int count, UniqueId, int rank) = nullptr;
   int (*destroy)(Communicator) = nullptr;
   int (*abort)(Communicator) = nullptr;
   int (*async_error)(Communicator, int* result) = nullptr;
@@ -54,19 +46,9 @@ struct Library {
   int (*send)(const void*, std::size_t count, int type, int peer, Communicator, CudaStream) = nullptr;
   int (*receive)(void*, std::size_t count, int type, int peer, Communicator, CudaStream) = nullptr;
 
-  // Null in older libraries.
-  int (*allocate)(void**, std::size_t bytes) = nullptr;  // 2.19, as the next three
-  int (*free)(void*) = nullptr;
-  int (*register_buffer)(Communicator, void*, std::size_t bytes, void** handle) = nullptr;
-  int (*deregister_buffer)(Communicator, void* handle) = nullptr;
-  int (*register_window)(Communicator, void*, std::size_t bytes, void** window, int flags) = nullptr;  // 2.27
-  int (*deregister_window)(Communicator, void* window) = nullptr;
-  void (*reset_debug)() = nullptr;  // 2.24: NCCL_DEBUG and what belongs to it are read again
+  // NCCL_DEBUG and what belongs to it are read again. Null before 2.24.
+  void (*reset_debug)() = nullptr;
 };
-// ncclCommWindowRegister
-constexpr int symmetric_window = 1;
-// Why the library does not know buffers so: one sentence; nothing if it does.
-std::optional<std::string> why_no_buffers(const Library&, CollectiveBuffers);
 
 // The library that NPGPU_NCCL names, or libnccl.so.2 where the system looks. Never throws.
 Library load();

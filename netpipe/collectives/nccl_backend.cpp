@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "netpipe/collectives/company.hpp"
-#include "netpipe/collectives/nccl_processes.hpp"
 #include "netpipe/collectives/nccl_runner.hpp"
 #include "npgpu/error.hpp"
 
@@ -15,13 +13,6 @@ namespace {
 // What NCCL itself takes of a GPU: buffers for each of its channels.
 constexpr std::uint64_t own_bytes = GiB;
 
-// Those that this process sees: of ranks its own one.
-std::vector<std::string> own_gpus(const CollectiveCase& c) {
-  std::vector<std::string> all = gpus_of(c);
-  if (c.processes == CollectiveProcesses::ranks) all.resize(1);
-  return all;
-}
-
 class CudaNccl final : public Backend<Collectives> {
  public:
   std::string_view name() const override { return "nccl"; }
@@ -31,15 +22,11 @@ class CudaNccl final : public Backend<Collectives> {
   std::optional<std::string> refuses(const Step<Collectives>& step) const override {
     if (auto why = why_no_collective(step)) return why;
     if (!library().why_not.empty()) return library().why_not;
-    if (auto why = why_no_buffers(library(), step.question.buffers)) return why;
-    if (auto why = collectives::why_no_ranks(step.question)) return why;
-    for (const std::string& id : own_gpus(step.question))
+    for (const std::string& id : devices_of(step.question))
       if (auto why = cuda::why_not_there(id)) return why;
     return std::nullopt;
   }
-  CollectiveContext context(const CollectiveCase& c) const override {
-    return {library().text, collectives::hosts_of(c)};
-  }
+  CollectiveContext context(const CollectiveCase&) const override { return {library().text}; }
   MemoryNeed needs(std::span<const Step<Collectives>> steps) const override {
     std::uint64_t most = 0;
     for (const auto& step : steps) most = std::max(most, step.axes.bytes);
@@ -47,17 +34,14 @@ class CudaNccl final : public Backend<Collectives> {
   }
   MemoryNeed available(const CollectiveCase& c) const override {
     MemoryNeed least{UINT64_MAX, UINT64_MAX};
-    for (const std::string& id : own_gpus(c))
+    for (const std::string& id : devices_of(c))
       least.device_bytes = std::min(least.device_bytes, cuda::free_memory(cuda::ordinal_or_throw(id)));
     return least;
   }
   // NCCL keeps memory and streams on the device that outlive a communicator.
   bool allows_context_reset() const override { return false; }
   std::unique_ptr<Runner<Collectives>> open(std::span<const Step<Collectives>> steps) const override {
-    if (steps.front().question.processes == CollectiveProcesses::ranks) return collectives::runner_of_ranks(steps);
-    if (steps.front().question.processes == CollectiveProcesses::each_gpu)
-      return std::make_unique<EachGpuRunner>(steps);
-    return std::make_unique<ProcessRunner>(steps);
+    return std::make_unique<NcclRunner>(steps);
   }
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -26,77 +25,18 @@ void Rank::Destroy::operator()(Communicator own) const {
     std::fprintf(stderr, "npgpu: NCCL: leaving the other GPUs: %s\n", library().error_text(result));
 }
 
-OperandMemory::OperandMemory(std::uint64_t bytes, bool is_of_nccl) {
-  if (!is_of_nccl) {
-    plain_ = cuda::Buffer(Memory::device, bytes);
-    return;
-  }
-  void* memory = nullptr;
-  check(library().allocate(&memory, bytes), "allocating memory by ncclMemAlloc");
-  of_nccl_.reset(static_cast<std::byte*>(memory));
-}
-void OperandMemory::Free::operator()(std::byte* memory) const {
-  if (const int result = library().free(memory); result != success)
-    std::fprintf(stderr, "npgpu: NCCL: freeing memory: %s\n", library().error_text(result));
-}
-
-Rank::Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes,
-           CollectiveBuffers buffers, bool binds)
+Rank::Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes)
     : device_(device),
       rank_(rank),
       ranks_(ranks),
-      gpu_(cuda::ordinal_or_throw(device), binds),
+      gpu_(cuda::ordinal_or_throw(device), rank == 0),
       stream_(cuda::stream_of(gpu_.ordinal())),
       events_(timer_for(gpu_, stream_, std::nullopt)),
-      gated_(timer_for(gpu_, stream_, gate_time_out)),
-      bytes_(bytes),
-      buffers_(buffers) {
+      gated_(timer_for(gpu_, stream_, gate_time_out)) {
   gpu_.make_current();
-  send_ = OperandMemory(bytes, buffers != CollectiveBuffers::plain);
-  receive_ = OperandMemory(bytes, buffers != CollectiveBuffers::plain);
+  send_ = cuda::Buffer(Memory::device, bytes);
+  receive_ = cuda::Buffer(Memory::device, bytes);
   wrong_ = cuda::Buffer(Memory::device, sizeof(collectives::WrongElements));
-}
-
-Rank::~Rank() {
-  if (communicator_) deregister();
-}
-
-int Registration::add() {
-  cuda::make_current(ordinal);
-  const Library& l = library();
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    const int result = symmetric ? l.register_window(communicator, memory[i], bytes, &handles[i], symmetric_window)
-                                 : l.register_buffer(communicator, memory[i], bytes, &handles[i]);
-    if (result != success) return result;
-  }
-  return success;
-}
-
-Registration Rank::registration() const {
-  return {.ordinal = gpu_.ordinal(),
-          .communicator = communicator(),
-          .symmetric = buffers_ == CollectiveBuffers::symmetric,
-          .bytes = bytes_,
-          .memory = {send_.data(), receive_.data()}};
-}
-
-void Rank::keep(const Registration& one) {
-  registered_.assign(one.handles.begin(), one.handles.end());
-  if (std::ranges::find(one.handles, nullptr) != one.handles.end())
-    throw Error(ErrorKind::failed,
-                fmt::format("--buffers {}: NCCL does not register memory so between these GPUs", name(buffers_)));
-}
-
-void Rank::deregister() {
-  graphs_.clear();
-  const Library& l = library();
-  for (void* const one : registered_) {
-    if (!one) continue;
-    const int result = buffers_ == CollectiveBuffers::symmetric ? l.deregister_window(communicator(), one)
-                                                                : l.deregister_buffer(communicator(), one);
-    if (result != success) std::fprintf(stderr, "npgpu: NCCL: deregistering a buffer: %s\n", l.error_text(result));
-  }
-  registered_.clear();
 }
 
 void Rank::begin_capture() {
@@ -128,17 +68,8 @@ void Rank::launch(std::uint64_t operations) {
   cuda::check(cudaGraphLaunch(graphs_.at(operations).get(), stream_.get()), "launching a graph");
 }
 
-collectives::BesideKernel* Rank::beside() {
-  const CollectiveOverlap which = step_.question.overlap;
-  if (which == CollectiveOverlap::none) return nullptr;
-  auto& kernel = beside_[which];
-  if (!kernel) kernel = std::make_unique<collectives::BesideKernel>(gpu_.ordinal(), which);
-  return kernel.get();
-}
-
 void Rank::abort() {
   graphs_.clear();
-  registered_.clear();
   if (!communicator_) return;
   gpu_.make_current();
   library().abort(communicator_.release());

@@ -1,13 +1,11 @@
 // One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "netpipe/collectives/nccl.hpp"
-#include "netpipe/collectives/overlap.hpp"
 #include "netpipe/collectives/values.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/graphs.hpp"
@@ -19,39 +17,10 @@ namespace npgpu::nccl {
 // between streams of its own.
 constexpr std::uint64_t fits_behind_gate = 100;
 
-// Memory of one GPU for an operation: cudaMalloc's, or ncclMemAlloc's, which the library can register.
-class OperandMemory {
- public:
-  OperandMemory() = default;
-  OperandMemory(std::uint64_t bytes, bool is_of_nccl);
-  std::byte* data() const { return of_nccl_ ? of_nccl_.get() : plain_.data(); }
-
- private:
-  struct Free {
-    void operator()(std::byte*) const;
-  };
-  cuda::Buffer plain_;
-  std::unique_ptr<std::byte, Free> of_nccl_;
-};
-
-// The two buffers of a rank, and NCCL's handles, or windows, of them.
-struct Registration {
-  int ordinal = 0;
-  Communicator communicator = nullptr;
-  bool symmetric = false;
-  std::uint64_t bytes = 0;
-  std::array<std::byte*, 2> memory{};
-  std::array<void*, 2> handles{};
-  // NCCL's result. REQUIRES: between the group calls of all ranks of this process.
-  int add();
-};
-
 class Rank {
  public:
-  // Buffers of so many bytes. `binds`: the calling thread is bound near the GPU.
-  Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes, CollectiveBuffers,
-       bool binds);
-  ~Rank();
+  // Buffers of so many bytes. The calling thread is bound near the first GPU.
+  Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes);
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
@@ -59,19 +28,12 @@ class Rank {
   const cuda::Gpu& gpu() const { return gpu_; }
   Communicator communicator() const { return communicator_.get(); }
   void join(Communicator own) { communicator_.reset(own); }
-  bool registers() const {
-    return buffers_ == CollectiveBuffers::registered || buffers_ == CollectiveBuffers::symmetric;
-  }
-  // What is to be registered. REQUIRES: registers().
-  Registration registration() const;
-  // Keeps the handles. Throws Error where there are none, as between GPUs that do not see each other's memory.
-  void keep(const Registration&);
   // Ends operations that hang. join() again before the next operation.
   void abort();
 
   // Writes the operand, and poison where the result will be. In stream order, as all below.
   void fill(const Step<Collectives>&, std::uint64_t seed);
-  // REQUIRES: between the group calls of all ranks of this process; fill().
+  // REQUIRES: between the group calls of all ranks; fill().
   void enqueue();
   // What is enqueued between them becomes a graph of so many operations. It is made, by make_graph(), when the captures
   // of all ranks have ended: a thread that captures may do little else. launch() enqueues it.
@@ -82,8 +44,6 @@ class Rank {
   void forget_graphs() { graphs_.clear(); }
   // Of an attempt that failed.
   void abandon_capture();
-  // The kernel at the same time that the step asks for; null if none.
-  collectives::BesideKernel* beside();
   void start(bool gated);
   void stop();
   void release();
@@ -104,7 +64,6 @@ class Rank {
   };
 
   std::byte* operand() const;
-  void deregister();
 
   std::string device_;
   std::uint32_t rank_, ranks_;
@@ -112,13 +71,8 @@ class Rank {
   cuda::Stream stream_;
   cuda::StreamTimer events_, gated_;
   cuda::StreamTimer* timer_ = nullptr;  // of this trial
-  std::uint64_t bytes_;
-  CollectiveBuffers buffers_;
-  OperandMemory send_, receive_;
-  cuda::Buffer wrong_;
-  std::map<CollectiveOverlap, std::unique_ptr<collectives::BesideKernel>> beside_;
+  cuda::Buffer send_, receive_, wrong_;
   std::unique_ptr<struct ncclComm, Destroy> communicator_;
-  std::vector<void*> registered_;  // handles, or windows
   std::optional<cuda::Graph> captured_{};
   std::map<std::uint64_t, cuda::ExecutableGraph> graphs_{};  // by their operations; they end before the communicator
   Step<Collectives> step_;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "netpipe/collectives/values.hpp"
 
 namespace npgpu::collectives {
@@ -28,6 +30,23 @@ Part part_of(const Step<Collectives>& step, std::uint64_t n, std::uint64_t rank)
     part.expected.push_back({other * block, block, from(other), first});
   }
   return part;
+}
+
+std::optional<std::string> verdict_of(const Step<Collectives>& step, const std::vector<WrongElements>& found,
+                                      std::span<CollectiveSample> last_trial) {
+  const auto gpus = devices_of(step.question);
+  std::optional<std::string> wrong;
+  for (std::size_t lane = 0; lane < found.size(); ++lane) {
+    const WrongElements& one = found[lane];
+    last_trial[lane].intact = one.count == 0 ? 1 : 0;
+    if (one.count == 0) continue;
+    const auto elements = part_of(step, gpus.size(), lane).result;
+    if (wrong) *wrong += ", and others on " + gpus[lane];
+    else
+      wrong = fmt::format("on {} {} of {} elements are wrong; number {} is {:#x}, expected {:#x}", gpus[lane],
+                          one.count, elements, one.first, one.found, one.expected);
+  }
+  return wrong;
 }
 
 }  // namespace npgpu::collectives

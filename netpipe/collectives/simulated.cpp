@@ -8,12 +8,8 @@
 //   all-to-all step(S/n) of all pairs; gather, scatter step(S/n) of the root with all others
 //
 // No way is faster than its cap for copies by kernels. One thread launches an operation on the n GPUs in turn, which
-// takes `launch` each, or a process of each GPU its own; in a row, launches overlap with operations. A graph of several
-// operations takes one launch on each GPU. Registered buffers change nothing. Nothing is moved: a GPU's results are
-// wrong where a way that ends at it brings zeros.
-//
-// Beside a kernel (a law for tests, and of no device): operations hold an eighth of the multiprocessors, so that a
-// compute kernel takes 8/7 of its time; a memory kernel and an operation make each other take 3/2.
+// takes `launch` each; in a row, launches overlap with operations. A graph of several operations takes one launch on
+// each GPU. Nothing is moved: a GPU's results are wrong where a way that ends at it brings zeros.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/collectives/company.hpp"
-#include "netpipe/collectives/gpu_part.hpp"
 #include "netpipe/collectives/values.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/node.hpp"
@@ -120,8 +114,6 @@ Seconds time_of(CollectiveOperation operation, std::size_t gpus, std::uint64_t s
 
 // Codes of collective_algorithms, collective_protocols and collective_paths.
 constexpr std::int32_t ring = 1, simple = 2, p2p = 0;
-constexpr Seconds kernel_alone{2e-4};
-constexpr double slower_by_compute = 8.0 / 7, slower_by_memory = 1.5;
 
 class CollectiveClock final : public Clock {
  public:
@@ -132,7 +124,7 @@ class CollectiveClock final : public Clock {
 class SimulatedCollectives final : public Runner<Collectives> {
  public:
   explicit SimulatedCollectives(const CollectiveCase& c, std::uint64_t opening)
-      : gpus_(gpus_of(c)),
+      : gpus_(devices_of(c)),
         node_(simulated::node_of(simulated::member_of(gpus_.front()).value().node)),
         ways_(*node_, gpus_),
         noise_(node_->common().noise, opening) {}
@@ -143,14 +135,12 @@ class SimulatedCollectives final : public Runner<Collectives> {
     if (is_new) at->second = ways_.cost(messages_of(operation, gpus_.size()));
     step_ = step;
     took_ = time_of(operation, gpus_.size(), step.axes.bytes, at->second);
-    if (step.question.overlap == CollectiveOverlap::memory) took_ *= slower_by_memory;
   }
 
   bool run(std::uint64_t repeats, std::vector<CollectiveSample>& samples) override {
     const simulated::HostCosts& host = node_->common().host;
     const double n = static_cast<double>(repeats), noise = noise_.trial();
-    const bool one = step_.question.processes == CollectiveProcesses::one;
-    const Seconds launch = (one ? static_cast<double>(gpus_.size()) : 1.0) * host.launch;
+    const Seconds launch = static_cast<double>(gpus_.size()) * host.launch;
     const bool gated = step_.question.timing == Timing::gated;
     const double share = static_cast<double>(launches(repeats)) / n;  // of a launch that an operation needs
     const Seconds behind =
@@ -165,11 +155,6 @@ class SimulatedCollectives final : public Runner<Collectives> {
       s.algorithm = ring;
       s.protocol = simple;
       s.path = p2p;
-      if (step_.question.overlap != CollectiveOverlap::none) {
-        const bool computes = step_.question.overlap == CollectiveOverlap::compute;
-        s.kernel_alone_us = microseconds(kernel_alone);
-        s.kernel_us = s.kernel_alone_us * (computes ? slower_by_compute : slower_by_memory) * noise;
-      }
       samples.push_back(s);
     }
     clock_.time += (all + host.synchronize) * noise;
@@ -215,68 +200,6 @@ class SimulatedCollectives final : public Runner<Collectives> {
   CollectiveClock clock_;
 };
 
-// A GPU of the node in the process of a rank, which knows of the others what the node's file says.
-class SimulatedPart final : public collectives::GpuPart {
- public:
-  SimulatedPart(const collectives::PartRequest& place, const std::string& devices, std::uint64_t opening)
-      : rank_(place.rank),
-        ranks_(place.ranks),
-        devices_(devices),
-        all_({.devices = devices, .processes = CollectiveProcesses::ranks}, opening) {}
-
-  void join(const collectives::MeetingName&) override {}
-  void prepare(const Step<Collectives>& step, std::uint64_t seed) override {
-    step_ = step;
-    step_.question.devices = devices_;
-    seed_ = seed;
-    all_.prepare(step_);
-  }
-  bool run(std::uint64_t repeats, const std::function<void()>& meet, CollectiveSample& sample) override {
-    meet();
-    std::vector<CollectiveSample> samples;
-    const bool is_valid = all_.run(repeats, samples);
-    sample = samples.at(rank_);
-    return is_valid;
-  }
-  void warm_up(std::uint64_t) override {}
-  collectives::WrongElements check() override {
-    std::vector<CollectiveSample> samples(ranks_);
-    (void)all_.check(samples);
-    if (samples.at(rank_).intact == 1) return {};
-    const collectives::Part part = collectives::part_of(step_, ranks_, rank_);
-    const bool are_summed = has_sums(step_.question.operation);
-    std::uint32_t expected = 0;
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
-      if (are_summed || static_cast<std::int32_t>(rank) == part.expected.front().rank)
-        expected +=
-            collectives::number_of({seed_, step_.question.type, are_summed, ranks_}, rank, part.expected.front().first);
-    return {part.result, 0, 0, expected};
-  }
-  std::uint64_t max_repeats() const override { return all_.max_repeats(); }
-  const Clock& clock() const override { return all_.clock(); }
-  std::string binding() const override { return all_.binding(); }
-
- private:
-  std::uint32_t rank_, ranks_;
-  std::string devices_;
-  SimulatedCollectives all_;
-  Step<Collectives> step_;
-  std::uint64_t seed_ = 0;
-};
-
-class SimulatedParts final : public collectives::GpuParts {
- public:
-  std::string_view rank() const override { return "sim"; }
-  std::string library() const override { return "rings, simulated"; }
-  std::unique_ptr<collectives::GpuPart> open(const collectives::PartRequest& place, const std::string& devices,
-                                             const collectives::Waiting&) const override {
-    return std::make_unique<SimulatedPart>(place, devices, openings_++);
-  }
-
- private:
-  mutable std::uint64_t openings_ = 0;
-};
-
 class SimulatedNccl final : public Backend<Collectives> {
  public:
   std::string_view name() const override { return "nccl"; }
@@ -286,8 +209,7 @@ class SimulatedNccl final : public Backend<Collectives> {
   std::optional<std::string> refuses(const Step<Collectives>& step) const override {
     const CollectiveCase& c = step.question;
     if (auto why = why_no_collective(step)) return why;
-    if (auto why = collectives::why_no_ranks(c)) return why;
-    const auto gpus = gpus_of(c);
+    const auto gpus = devices_of(c);
     std::string node;
     for (const std::string& id : gpus) {
       const auto member = simulated::member_of(id);
@@ -307,11 +229,8 @@ class SimulatedNccl final : public Backend<Collectives> {
     }
     return std::nullopt;
   }
-  CollectiveContext context(const CollectiveCase& c) const override {
-    return {"rings, simulated", collectives::hosts_of(c)};
-  }
+  CollectiveContext context(const CollectiveCase&) const override { return {"rings, simulated"}; }
   std::unique_ptr<Runner<Collectives>> open(std::span<const Step<Collectives>> steps) const override {
-    if (steps.front().question.processes == CollectiveProcesses::ranks) return collectives::runner_of_ranks(steps);
     return std::make_unique<SimulatedCollectives>(steps.front().question, openings_++);
   }
 
@@ -325,4 +244,3 @@ class SimulatedNccl final : public Backend<Collectives> {
 }  // namespace npgpu
 
 NPGPU_REGISTERED(Backend<npgpu::Collectives>, npgpu::SimulatedNccl)
-NPGPU_REGISTERED(collectives::GpuParts, npgpu::SimulatedParts)

@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "npgpu/collective.hpp"
@@ -64,6 +67,10 @@ struct WrongElements {
   unsigned long long first = ~0ULL;  // element of the result
   std::uint32_t found = 0, expected = 0;
 };
+
+// Sets `intact` of a trial's samples by what is wrong on each GPU, and says what is.
+std::optional<std::string> verdict_of(const Step<Collectives>&, const std::vector<WrongElements>&,
+                                      std::span<CollectiveSample>);
 
 // ---- on a GPU, in stream order ----
 void fill(const Values&, std::uint64_t rank, void* operand, std::uint64_t count, CUstream_st*);

@@ -20,11 +20,8 @@ std::vector<std::string> devices_of(const CollectiveCase& c) {
   return all;
 }
 
-std::vector<std::string> gpus_of(const CollectiveCase& c) {
-  std::vector<std::string> all = devices_of(c);
-  if (c.processes == CollectiveProcesses::ranks)
-    for (std::string& device : all) device.resize(std::min(device.rfind('@'), device.size()));
-  return all;
+bool is_of_old_ways(const CollectiveCase& c) {
+  return c.processes != "one" || c.buffers != "plain" || c.overlap != "none";
 }
 
 std::string device_of(const CollectiveCase& c) { return c.devices.substr(0, c.devices.find(',')); }
@@ -43,10 +40,10 @@ std::string title(const CollectiveCase& c) {
   std::string text = fmt::format("collectives {} GPUs {} {} {}", all.size(), gpus, name(c.operation), name(c.type));
   if (c.in_place) text += " in-place";
   if (c.timing != Timing::host) text += fmt::format(" {}", name(c.timing));
-  if (c.processes != CollectiveProcesses::one) text += fmt::format(" {}", name(c.processes));
+  if (c.processes != "one") text += ' ' + c.processes;
   if (c.launch != CollectiveLaunch::eager) text += fmt::format(" {}", name(c.launch));
-  if (c.buffers != CollectiveBuffers::plain) text += fmt::format(" {}", name(c.buffers));
-  if (c.overlap != CollectiveOverlap::none) text += fmt::format(" overlap-{}", name(c.overlap));
+  if (c.buffers != "plain") text += ' ' + c.buffers;
+  if (c.overlap != "none") text += " overlap-" + c.overlap;
   return text;
 }
 
@@ -107,9 +104,6 @@ std::optional<std::string> why_no_collective(const Step<Collectives>& step) {
   if (c.in_place &&
       (c.operation == CollectiveOperation::all_to_all || c.operation == CollectiveOperation::send_receive))
     return fmt::format("--place in: {} has no form in place: measure it out of place", name(c.operation));
-  if (c.overlap != CollectiveOverlap::none && c.timing != Timing::host)
-    return fmt::format("--timing {}: while a kernel runs (--overlap {}) operations are timed by the host",
-                       name(c.timing), name(c.overlap));
   const std::uint64_t whole = least_size(c.operation, c.type, gpus);
   if (step.axes.bytes % whole != 0)
     return fmt::format("{} bytes are no whole {} of {}: take a multiple of {}", step.axes.bytes,

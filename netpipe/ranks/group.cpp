@@ -126,20 +126,11 @@ std::vector<std::string> Group::of_all(const std::string& mine) {
     // The leader may have come last, and waits for others in its turn: it says who is missing.
     return unpacked(hear({members_.front()}, 2 * patience_.until_parted + Seconds{1}).front());
   }
-  const std::vector<std::string> all = to_leader(mine, patience_.until_parted);
+  std::vector<std::string> all = hear({members_.begin() + 1, members_.end()}, patience_.until_parted);
+  all.insert(all.begin(), mine);
   const std::string text = packed(all);
   for (const int rank : members_)
     if (rank != me) tell(rank, text);
-  return all;
-}
-
-std::vector<std::string> Group::to_leader(const std::string& mine, Seconds until_parted) {
-  if (!leads()) {
-    tell(members_.front(), mine);
-    return {};
-  }
-  std::vector<std::string> all = hear({members_.begin() + 1, members_.end()}, until_parted);
-  all.insert(all.begin(), mine);
   return all;
 }
 

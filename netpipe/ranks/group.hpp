@@ -37,8 +37,6 @@ class Group final : public Consensus {
   std::vector<std::string> of_all(const std::string& mine) override;
   std::string of_leader(const std::string& mine) override;
   using Consensus::of_leader;
-  // The texts of all, on the rank that leads, and nothing on the others. It waits for them as long as it says.
-  std::vector<std::string> to_leader(const std::string& mine, Seconds until_parted);
   std::string who(std::size_t i) const override { return names_[static_cast<std::size_t>(members_[i])]; }
   bool is_stopped() const { return patience_.stopped && patience_.stopped(); }
   // Of a group of two: the other one.

@@ -23,10 +23,7 @@ double bus_rate(const CollectiveForecast& one) {
 std::string forecast_line(const CollectiveForecast& one) {
   const CollectiveCase& c = one.figure->question;
   std::string how;
-  if (c.processes == CollectiveProcesses::each_gpu) how += " by a process for each";
-  if (c.processes == CollectiveProcesses::ranks) how += " by a rank for each";
   if (c.launch == CollectiveLaunch::graph) how += " in CUDA graphs";
-  if (c.buffers != CollectiveBuffers::plain) how += fmt::format(" of {} buffers", name(c.buffers));
   if (c.timing != Timing::host) how += fmt::format(", {}", name(c.timing));
   std::string text = fmt::format("{}{} of {} of {} on {} GPUs{} ({}): {}, {} of bus bandwidth; {}",
                                  one.study->simulated ? "SIMULATED " : "", name(c.operation), size_text(one.bytes),
@@ -63,7 +60,7 @@ Json collective_json(const CollectiveStudy& study) {
     return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
   };
   return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("hosts", study.hosts), entry("verdict", study.verdict),
+               entry("library", or_null(study.library)), entry("verdict", study.verdict),
                entry("operations", array_of(study.figures, figure)), entry("links_judged_by", study.links_judged_by),
                entry("slow_links", array_of(study.slow_links, link))});
 }

@@ -17,7 +17,7 @@ namespace {
 struct Manner {
   std::string text, brief;
 };
-using Manners = std::array<Manner, 7>;
+using Manners = std::array<Manner, 4>;
 Manners manners_of(const CollectiveCase& c) {
   Manners all;
   const auto set = [&](std::size_t at, std::string_view text, std::string_view brief) {
@@ -27,12 +27,7 @@ Manners manners_of(const CollectiveCase& c) {
   if (c.in_place) set(1, "in place", "in place");
   if (c.timing == Timing::event) set(2, "timed by events", "by events");
   if (c.timing == Timing::gated) set(2, "device time behind gates", "gated");
-  if (c.processes == CollectiveProcesses::each_gpu) set(3, "a process for each GPU", "processes");
-  if (c.processes == CollectiveProcesses::ranks) set(3, "a rank for each GPU", "ranks");
-  if (c.launch == CollectiveLaunch::graph) set(4, "in CUDA graphs", "in graphs");
-  if (c.buffers != CollectiveBuffers::plain) set(5, fmt::format("{} buffers", name(c.buffers)), name(c.buffers));
-  if (c.overlap != CollectiveOverlap::none)
-    set(6, fmt::format("while a {} kernel runs", name(c.overlap)), fmt::format("{} kernel", name(c.overlap)));
+  if (c.launch == CollectiveLaunch::graph) set(3, "in CUDA graphs", "in graphs");
   return all;
 }
 
@@ -99,60 +94,6 @@ std::string choice_text(const CollectiveResult& r) {
   if (r.channels > 0) add(fmt::format("x{}", r.channels));
   add(code_text(r.path, collective_paths));
   return text.empty() ? "-" : text;
-}
-
-// The same operation without the kernel, of that size; null if it was not measured.
-const CollectiveResult* without_kernel(const CollectiveStudy& study, CollectiveCase question, std::uint64_t bytes) {
-  question.overlap = CollectiveOverlap::none;
-  for (const CollectiveFigure& f : study.figures)
-    if (f.question == question)
-      for (const CollectiveResult& r : f.points)
-        if (r.axes.bytes == bytes && r.usable()) return &r;
-  return nullptr;
-}
-
-std::string times_text(double slower) { return slower > 0 ? fmt::format("{:.2f}", slower) : "-"; }
-
-// What operations and kernels make each other wait.
-Table overlap_table(const CollectiveStudy& study) {
-  Table table({left("operation"), left("kernel"), right("size"), decimal("alone us"), decimal("together us"),
-               right("slower"), decimal("kernel alone us"), decimal("together us"), right("slower")});
-  for (const CollectiveFigure& f : study.figures) {
-    if (f.question.overlap == CollectiveOverlap::none) continue;
-    for (const CollectiveResult& r : f.points) {
-      if (!r.usable()) continue;
-      const CollectiveResult* const alone = without_kernel(study, f.question, r.axes.bytes);
-      table.row({std::string(name(f.question.operation)), std::string(name(f.question.overlap)),
-                 size_text(r.axes.bytes), alone ? digits_text(alone->time_us.value) : "-", digits_text(r.time_us.value),
-                 alone ? times_text(r.time_us.value / alone->time_us.value) : "-", digits_text(r.kernel_alone_us.value),
-                 digits_text(r.kernel_us.value), times_text(r.kernel_us.value / r.kernel_alone_us.value)});
-    }
-  }
-  return table;
-}
-
-// "gpu07 with ranks 0 to 3, gpu08 with rank 4": of "gpu07,gpu07,gpu07,gpu07,gpu08".
-std::string hosts_text(const std::string& hosts) {
-  std::string text, before;
-  std::size_t first = 0, rank = 0;
-  const auto add = [&] {
-    if (rank == 0) return;
-    text += (text.empty() ? "" : ", ") + before;
-    text +=
-        rank - first == 1 ? fmt::format(" with rank {}", first) : fmt::format(" with ranks {} to {}", first, rank - 1);
-  };
-  for (std::size_t begin = 0; begin <= hosts.size(); ++rank) {
-    const std::size_t end = std::min(hosts.find(',', begin), hosts.size());
-    const std::string host = hosts.substr(begin, end - begin);
-    if (host != before) {
-      add();
-      before = host;
-      first = rank;
-    }
-    begin = end + 1;
-  }
-  add();
-  return text;
 }
 
 bool is_chosen(const CollectiveResult& r) { return choice_text(r) != "-"; }
@@ -245,7 +186,6 @@ void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStu
   for (const CollectiveStudy& study : studies) {
     doc.gap();
     doc.title(title_of(study), study.simulated);
-    if (!study.hosts.empty()) doc.labelled("hosts", hosts_text(study.hosts));
     if (!study.library.empty()) doc.labelled("library", study.library);
     if (!study.links_judged_by.empty()) doc.labelled("links", study.links_judged_by);
     doc.gap();
@@ -272,12 +212,6 @@ void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStu
         doc.note(fmt::format("verdict: {}{}", name(f.verdict), f.why.empty() ? "" : ": " + f.why), is_bad(f.verdict));
     }
     doc.gap();
-    if (std::ranges::any_of(study.figures,
-                            [](const auto& f) { return f.question.overlap != CollectiveOverlap::none; })) {
-      doc.table(overlap_table(study));
-      doc.note("slower: the time together over the time alone; a kernel's time is that of one launch");
-      doc.gap();
-    }
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
     for (const std::string& why : left_out_of(trace)) doc.note("left out: " + why);
     doc.note(

@@ -130,11 +130,10 @@ Json points_json(const PieceSeries& series) {
 
 Json points_json(const CollectiveSeries& series) {
   return array_of(results(series), [](const CollectiveResult& r) {
-    return with(
-        result_json(r),
-        {entry("time_us", r.time_us), entry("algorithm_bytes_per_s", r.rate), entry("bus_bytes_per_s", r.bus_rate),
-         entry("host_us", r.host_us), entry("lanes_us", r.lanes_us), entry("chosen", chosen_json(r)),
-         entry("kernel_us", r.kernel_us), entry("kernel_alone_us", r.kernel_alone_us), entry("error", or_null(r.why))});
+    return with(result_json(r),
+                {entry("time_us", r.time_us), entry("algorithm_bytes_per_s", r.rate),
+                 entry("bus_bytes_per_s", r.bus_rate), entry("host_us", r.host_us), entry("lanes_us", r.lanes_us),
+                 entry("chosen", chosen_json(r)), entry("error", or_null(r.why))});
   });
 }
 

@@ -164,7 +164,14 @@ template <class K> void study_text(Document& doc, const TraceResults& of) {
   if constexpr (std::is_same_v<K, Energies>) all_text(doc, all, of.energies);
   if constexpr (std::is_same_v<K, Soaks>) all_text(doc, all, of.soaks);
   if constexpr (std::is_same_v<K, Pieces>) all_text(doc, all, of.pieces);
-  if constexpr (std::is_same_v<K, Collectives>) all_text(doc, of.trace, of.collectives);
+  if constexpr (std::is_same_v<K, Collectives>) {
+    all_text(doc, of.trace, of.collectives);
+    for (const CollectiveSeries& series : all) {
+      if (!is_of_old_ways(series.question)) continue;
+      doc.gap();
+      series_text(doc, series, false);
+    }
+  }
 }
 
 template <class K> void kind_text(Document& doc, const TraceResults& of, bool every_size) {

@@ -17,6 +17,7 @@ namespace npgpu {
 // "B", "FLOP", "OP", "loads"; empty where nothing is counted.
 std::string work_unit(const TransferCase&);
 std::string work_unit(const ProbeCase&);
+inline std::string work_unit(const CollectiveCase&) { return "B"; }
 template <class Case> std::string work_unit(const Case&) { return {}; }
 
 // "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.

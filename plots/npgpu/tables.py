@@ -142,7 +142,7 @@ USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "be
          "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "collectives": {"launch": "eager", "buffers": "plain", "overlap": "none"}}
 USUAL_OF_VISITS = {"beside_done": 0}
 USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")},
-                    "collectives": {"algorithm": -1, "protocol": -1, "channels": -1, "path": -1, "kernel_us": float("nan"), "kernel_alone_us": float("nan")}}
+                    "collectives": {"algorithm": -1, "protocol": -1, "channels": -1, "path": -1}}
 
 
 def words_of(group, column):

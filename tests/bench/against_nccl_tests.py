@@ -2,11 +2,10 @@
 """npgpu collectives beside nccl-tests on this node's GPUs, by turns in one run: the ratio of the times of each size.
 
     against_nccl_tests.py NPGPU FOLDER_OF_NCCL_TESTS [--rounds 5] [--gpus 2] [--start BYTES] [--end BYTES] [--sizes BYTES,...]
-                          [--collective all-reduce,...] [--each | --each-by-mpi] [--graph] [--control] [--type fp32|int8]
+                          [--collective all-reduce,...] [--graph] [--control] [--type fp32|int8]
 
-Both are asked for the same: one process with all GPUs, out of place, buffers of ncclMemAlloc, host time of many
-operations in a row. With --each npgpu has a process for each GPU, and nccl-tests a thread; with --each-by-mpi nccl-tests,
-which has to be built with MPI=1, has a process for each too, started by mpirun. With --graph both
+Both are asked for the same: one process with all GPUs, out of place, host time of many operations in a row. npgpu's buffers
+are of cudaMalloc. With NCCL 2.19 and later nccl-tests' are of ncclMemAlloc, which NCCL registers in graphs. With --graph both
 launch CUDA graphs of 16 operations, so that times of small sizes do not depend on the host's launches.
 nccl-tests reports the mean of its iterations; so many are asked for that one launch and one wait count for nothing, and that
 a size takes some 20 ms. It checks its results once for each size (-c 1); without that it fills no buffer. It takes another
@@ -43,13 +42,12 @@ def sizes_to(end):
     return [*sizes, end]
 
 
-def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph, element):
+def of_npgpu(npgpu, operations, sizes, gpus, folder, graph, element):
     """us by operation and size."""
     trace = os.path.join(folder, "ours.h5")
     devices = ",".join(f"cuda:{i}" for i in range(gpus))
     done = subprocess.run([npgpu, "collectives", "--device", devices, "--collective", ",".join(operations), "--sizes",
-                           ",".join(map(str, sizes)), "--processes", "each-gpu" if each else "one", "--launch",
-                           "graph" if graph else "eager", "--type", element, "--buffers", "allocated", "--rounds", "1",
+                           ",".join(map(str, sizes)), "--launch", "graph" if graph else "eager", "--type", element, "--rounds", "1",
                            "--output", trace, "--force", "--json", "--progress", "none"], capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         sys.exit(f"npgpu collectives: exit code {done.returncode}: {done.stderr.strip()}")
@@ -60,7 +58,7 @@ def of_npgpu(npgpu, operations, sizes, gpus, folder, each, graph, element):
     return times
 
 
-def of_nccl_tests(folder, operation, sizes, gpus, each, graph, by_mpi, element):
+def of_nccl_tests(folder, operation, sizes, gpus, graph, element):
     """us by size: out of place."""
     times = {}
     middle = [[size] for size in sizes if CACHED <= size < BEYOND_CACHE]
@@ -69,10 +67,7 @@ def of_nccl_tests(folder, operation, sizes, gpus, each, graph, by_mpi, element):
             continue
         iterations = 2000 if some[-1] < BEYOND_CACHE else 150
         in_graphs = ["-n", str(OF_GRAPH), "-G", str(iterations // OF_GRAPH)]
-        by = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(gpus)] if by_mpi else []
-        threads = str(gpus if each and not by_mpi else 1)
-        done = subprocess.run([*by, os.path.join(folder, PROGRAMS[operation]), "-t", threads, "-g",
-                               str(1 if each else gpus), "-b", str(some[0]), "-e", str(some[-1]), "-f", str(FACTOR),
+        done = subprocess.run([os.path.join(folder, PROGRAMS[operation]), "-t", "1", "-g", str(gpus), "-b", str(some[0]), "-e", str(some[-1]), "-f", str(FACTOR),
                                *(in_graphs if graph else ["-n", str(iterations)]), "-w", "20", "-c", "1", "-d", TYPES[element]],
                               capture_output=True, text=True)
         for line in done.stdout.splitlines():
@@ -92,8 +87,6 @@ def main():
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--end", type=int, default=1 << 30)
     parser.add_argument("--collective", default=",".join(PROGRAMS))
-    parser.add_argument("--each", action="store_true")
-    parser.add_argument("--each-by-mpi", action="store_true")
     parser.add_argument("--graph", action="store_true")
     parser.add_argument("--start", type=int, default=64)
     parser.add_argument("--sizes", help="these sizes, in place of --start to --end")
@@ -106,21 +99,20 @@ def main():
         sys.exit(f"none of nccl-tests' programs is in {arguments.nccl_tests}")
     sizes = ([int(size) for size in arguments.sizes.split(",")] if arguments.sizes
              else [size for size in sizes_to(arguments.end) if size >= arguments.start])
-    each = arguments.each or arguments.each_by_mpi
     ours, theirs, again = {}, {}, {}
 
     def ask_nccl_tests(times):
         for operation in operations:
-            for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, each, arguments.graph,
-                                          arguments.each_by_mpi, arguments.type).items():
+            for size, us in of_nccl_tests(arguments.nccl_tests, operation, sizes, arguments.gpus, arguments.graph,
+                                          arguments.type).items():
                 times.setdefault((operation, size), []).append(us)
 
     with tempfile.TemporaryDirectory() as folder:
         try:
             for _ in range(arguments.rounds):
                 ask_nccl_tests(theirs)
-                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, each,
-                                        arguments.graph, arguments.type).items():
+                for key, us in of_npgpu(arguments.npgpu, operations, sizes, arguments.gpus, folder, arguments.graph,
+                                        arguments.type).items():
                     ours.setdefault(key, []).append(us)
                 if arguments.control:
                     ask_nccl_tests(again)

@@ -57,7 +57,6 @@ TABLE = [
     # where an option has no use, its value is looked at nevertheless
     (["transfer", "--device", "sim:plain", "--chunk", "4KiB"], 2, ["--chunk", "between ranks"]),
     (["transfer", "--device", "sim:plain", "--rank-timeout", "soon"], 2, ["--rank-timeout", "soon"]),
-    (["collectives", "--device", "sim:node8", "--rank-timeout", "soon"], 2, ["--rank-timeout", "soon"]),
     (["pieces", "--device", "sim:h200", "--to", "sim:plain"], 2, ["--to", "--direction peer"]),
     (["check", "--device", "sim:h200", "--again", "soon", "--dry-run"], 2, ["--again", "soon"]),
     (["check", "--trace", "exists.h5", "--again", "soon"], 2, ["--again", "soon"]),

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "netpipe/collectives/process_service.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/error.hpp"
@@ -52,8 +51,6 @@ int keep_busy(std::string_view how) {
 int main(int argc, char** argv) {
   if (argc == 2 && argv[1] == npgpu::devices::second_process_word)
     return npgpu::devices::serve_as_second_process().value_or(npgpu::exit_code::nothing);
-  if (argc == 2 && argv[1] == npgpu::collectives::process_word)
-    return npgpu::collectives::serve().value_or(npgpu::exit_code::nothing);
   if (const std::string why = npgpu::cuda::why_no_device(); !why.empty()) {
     std::printf("skipped: %s\n", why.c_str());
     return npgpu::exit_code::nothing;

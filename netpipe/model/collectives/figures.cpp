@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "netpipe/engine/sort_stably.hpp"
@@ -53,18 +52,6 @@ std::int32_t always(const CollectiveSeries& series, const CollectivePoint& point
   return found;
 }
 
-// Of the GPU where it is longest.
-Estimate longest_of_lanes(const CollectiveSeries& series, const CollectivePoint& point, double CollectiveSample::*us) {
-  Estimate longest;
-  for (std::uint32_t lane = 0; lane < devices_of(series.question).size(); ++lane) {
-    const Estimate one = median_over_visits(
-        values_of(series, point, [&](const CollectiveSample& s) { return s.lane == lane ? s.*us : not_measured; }),
-        "us");
-    if (!(longest.value >= one.value)) longest = one;
-  }
-  return longest;
-}
-
 CollectiveResult result_of_size(const CollectiveSeries& series, const CollectivePoint& point) {
   CollectiveResult r = model::result_of(point);
   r.trials = trials_of(series, point);
@@ -102,10 +89,6 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
   r.protocol = always(series, point, &CollectiveSample::protocol);
   r.channels = always(series, point, &CollectiveSample::channels);
   r.path = always(series, point, &CollectiveSample::path);
-  if (series.question.overlap != CollectiveOverlap::none) {
-    r.kernel_us = longest_of_lanes(series, point, &CollectiveSample::kernel_us);
-    r.kernel_alone_us = longest_of_lanes(series, point, &CollectiveSample::kernel_alone_us);
-  }
   for (std::uint32_t lane = 0; lane < devices_of(series.question).size(); ++lane) {
     const auto own = model::all_of(values_of(series, point, [&](const CollectiveSample& s) {
       return s.lane == lane ? each_of(s.device_us, s.repeats) : not_measured;
@@ -189,14 +172,7 @@ double share_of_trees(std::size_t gpus) {
   return 2 * (n - 1) / n / (gpus == 3 ? of_root_and_leaf : of_inner_and_leaf);
 }
 
-bool are_on_several(const std::string& hosts) {
-  const std::string first = hosts.substr(0, hosts.find(','));
-  std::string same = first;
-  while (same.size() < hosts.size()) same += ',' + first;
-  return same != hosts;
-}
-
-void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const std::string& hosts) {
+void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus) {
   const auto set = [&](double rate, const char* source) {
     if (!(rate > 0) || f.limit >= rate) return;
     f.limit = rate;
@@ -222,9 +198,7 @@ void set_limit(CollectiveFigure& f, const Lanes& lanes, std::size_t gpus, const 
       break;
   }
   if (f.question.operation == CollectiveOperation::all_reduce) f.tree_limit = f.limit * share_of_trees(gpus);
-  if (!std::isnan(f.limit)) return;
-  f.limit_source = are_on_several(hosts) ? "unknown: the links between hosts are not measured"
-                                         : "no copies between these GPUs at once are in the trace";
+  if (std::isnan(f.limit)) f.limit_source = "no copies between these GPUs at once are in the trace";
 }
 
 // ---- an operation ------------------------------------------------------------------------------------------------
@@ -283,10 +257,6 @@ void judge_operation(CollectiveFigure& f) {
     }
   const CollectiveResult& largest = f.points.back();
   f.share = largest.bus_rate.value / f.limit;
-  if (f.question.overlap != CollectiveOverlap::none) {
-    f.why = "a kernel ran at the same time";
-    return;
-  }
   if (std::isnan(f.share)) {
     f.why = f.limit_source;
     return;
@@ -325,11 +295,8 @@ template <> std::vector<CollectiveResult> results(const CollectiveSeries& series
 }
 
 const CollectiveFigure* CollectiveStudy::find(CollectiveOperation operation, DataType type) const {
-  // Out of place, one by one, of plain buffers and alone, or what comes next to it.
-  const auto by_rarity = [](const CollectiveFigure& f) {
-    const CollectiveCase& c = f.question;
-    return std::tuple(c.overlap, c.in_place, c.launch, c.buffers);
-  };
+  // Out of place and one by one, or what comes next to it.
+  const auto by_rarity = [](const CollectiveFigure& f) { return std::tuple(f.question.in_place, f.question.launch); };
   const CollectiveFigure* found = nullptr;
   for (const CollectiveFigure& f : figures)
     if (f.question.operation == operation && f.question.type == type && (!found || by_rarity(f) < by_rarity(*found)))
@@ -341,6 +308,7 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
   std::vector<CollectiveStudy> all;
   const model::Links links(trace);
   for (const CollectiveSeries& series : trace.of<Collectives>()) {
+    if (is_of_old_ways(series.question)) continue;
     const auto gpus = devices_of(series.question);
     auto study = std::ranges::find(all, gpus, &CollectiveStudy::gpus);
     if (study == all.end()) {
@@ -350,19 +318,16 @@ std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMa
       study->simulated = series.simulated;
     }
     if (study->library.empty()) study->library = series.library;
-    if (study->hosts.empty()) study->hosts = series.hosts;
     CollectiveFigure& f = study->figures.emplace_back();
     f.question = series.question;
     f.error = series.error;
     f.points = results(series);
-    const std::vector<std::string> named = gpus_of(series.question);  // as in copies; alike where hosts have the same
-    const Lanes lanes =
-        std::set(named.begin(), named.end()).size() == named.size() ? lanes_at_once(node, named) : Lanes{};
+    const Lanes lanes = lanes_at_once(node, gpus);
     if (study->slow_links.empty()) study->slow_links = model::slow_links_of(lanes.ring, links);
     if (study->links_judged_by.empty()) study->links_judged_by = model::links_judged_by(lanes.ring, links);
-    set_limit(f, lanes, gpus.size(), series.hosts);
+    set_limit(f, lanes, gpus.size());
     set_curve(f);
-    if (!f.points.empty()) f.cause = cause_of(f, named, links);
+    if (!f.points.empty()) f.cause = cause_of(f, gpus, links);
     judge_operation(f);
     study->verdict = worse_of_two(study->verdict, f.verdict);
   }

@@ -30,7 +30,6 @@ class CollectiveJudge {
         failed(f);
         continue;
       }
-      if (f.question.overlap != CollectiveOverlap::none) continue;  // limits are of operations that run alone
       if (f.points.back().axes.bytes >= least_judged_bytes(f.question.operation)) rate(f);
       const CollectiveResult& small = f.points.front();
       const bool is_on_device = !is_host_timed(f.question);

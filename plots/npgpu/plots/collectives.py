@@ -15,10 +15,9 @@ def name_of(case):
     words = [case["operation"], case["type"]]
     words += ["in place"] if case["in_place"] else []
     words += [case["timing"]] if case["timing"] != "host" else []
-    words += [{"each-gpu": "a process each", "ranks": "a rank each"}[case["processes"]]] if case["processes"] != "one" else []
     words += ["in graphs"] if case["launch"] != "eager" else []
-    words += [f"{case['buffers']} buffers"] if case["buffers"] != "plain" else []
-    words += [f"while a {case['overlap']} kernel runs"] if case["overlap"] != "none" else []
+    # Of older traces: a process or a rank for each GPU, registered buffers, a kernel at the same time.
+    words += [case[way] for way, usual in (("processes", "one"), ("buffers", "plain"), ("overlap", "none")) if case[way] != usual]
     return ", ".join(words)
 
 
