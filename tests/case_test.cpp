@@ -28,9 +28,9 @@ TEST_CASE("a title says what differs from the plain case, and nothing else") {
   c.host_node = 1;
   CHECK(title(c) == "cudaMemcpy cuda:0 h2d pinned stream async gated cold soffset=3 host-node=1");
   c = case_on("cudaMemcpy", "cuda:0");
-  c.beside = Beside::kernels;
+  c.beside = "kernels";
   CHECK(title(c) == "cudaMemcpy cuda:0 h2d pinned stream blocking host beside=kernels");
-  CHECK(title(CallCase{.device = "cuda:0", .beside = Beside::idle}) == "calls cuda:0 launch alone beside=idle");
+  CHECK(title(CallCase{.device = "cuda:0", .beside = "idle"}) == "calls cuda:0 launch alone beside=idle");
   c = case_on("cudaMemcpy", "cuda:0");
   c.executor = Executor::sm_kernel;
   c.more_lanes = {{Direction::d2h, "cuda:1", "host", Executor::copy_engine, false}};
@@ -151,7 +151,7 @@ TEST_CASE("a case of the catalogue stands for its own question, and a case with 
   peer.executor = Executor::sm_kernel;
   CHECK_FALSE(question_of(peer));
   TransferCase beside = case_of(CopyQuestion::to_device, "cudaMemcpy", "cuda:0");
-  beside.beside = Beside::kernels;
+  beside.beside = "kernels";
   CHECK_FALSE(question_of(beside));
 }
 

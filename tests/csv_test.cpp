@@ -76,7 +76,7 @@ TEST_CASE("a header row, then a row for each sample, exactly as it came") {
         "trials,"
         "stop,wall_"
         "us,at_s,"
-        "beside_done,disturbed,disturber,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,throttle_reasons,visit,"
+        "disturbed,disturber,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,throttle_reasons,visit,"
         "trial,lane,"
         "intact,repeats,host_us,device_us\n" +
             front + "0,0,0,-1,7,0.1,\n" + front + "0,1,0,1,7,,\n");

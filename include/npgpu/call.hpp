@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/beside.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/runner.hpp"
 
@@ -91,8 +90,8 @@ struct CallCase {
   Call call = Call::launch;
   Spacing spacing = Spacing::alone;
   GraphForm form = GraphForm::none;
-  Beside beside = Beside::nobody;  // the second process on its device
-  std::string function{};          // the name of the user's function
+  std::string beside = "nobody";  // see is_beside()
+  std::string function{};         // the name of the user's function
 
   auto operator<=>(const CallCase&) const = default;
 };

@@ -15,7 +15,6 @@
 #include <variant>
 #include <vector>
 
-#include "npgpu/beside.hpp"
 #include "npgpu/disturbance.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/registry.hpp"
@@ -137,10 +136,6 @@ class DeviceFamily {
   // Waits for work that the device still does by itself: a GPU's driver clears memory that was freed. Called right
   // before a measurement. REQUIRES: all of its buffers are allocated.
   virtual void settle(const std::string& id) const;
-  // A second process on that device, at rest. Null where this family has none. Throws Error. REQUIRES: main() begins
-  // with serve_as_second_process() where its only argument is second_process_word, because the process runs the same
-  // program.
-  virtual std::unique_ptr<Companion> companion(const std::string& id) const;
   // Does the work of the second process, until the first one ends it. Returns the exit code; nothing for a family
   // without second processes.
   virtual std::optional<int> serve_as_second_process() const { return std::nullopt; }
@@ -166,7 +161,6 @@ std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& wh
 std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream);
 void reset_context(const std::string& id);
 void settle(const std::string& id);
-std::unique_ptr<Companion> companion(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
 Facts census();                  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.

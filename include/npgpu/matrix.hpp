@@ -1,6 +1,6 @@
 // A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
 // back and a flag is seen, what is left of the rates when many copy at once, which pair stands out, and what the host's
-// NUMA nodes and a second process on a GPU cost. A pure function of a trace.
+// NUMA nodes cost. A pure function of a trace.
 //
 // Example:
 //   const npgpu::NodeMatrix node = npgpu::node_matrix(npgpu::read_trace("matrix.h5"));
@@ -96,33 +96,6 @@ struct NumaMatrix {
   std::vector<MatrixFinding> wrong{};  // GPUs whose system_node is slower than another; among the node's findings, too
 };
 
-// What one figure became with a second process.
-struct ProcessCell {
-  Beside beside = Beside::idle;
-  Estimate time_us{};
-  Estimate times{};          // as long as alone; its interval is that of both times together
-  bool is_longer = false;    // by at least process_share, and the interval does not reach 1
-  bool did_nothing = false;  // the second process, in a visit that counts: the figure says nothing of its cost
-  std::string disturbed{};   // by others than the second process, as disturbance_text() has it; empty if nothing did
-};
-
-// A copy, or a launch, by the host's clock.
-struct ProcessFigure {
-  std::string name;         // "4 KiB copy to the GPU"
-  std::uint64_t bytes = 0;  // of a copy; 0: a launch
-  Estimate alone_us{};
-  std::string disturbed{};  // alone
-  std::vector<ProcessCell> cells{};
-};
-
-struct ProcessGpu {
-  std::string id;
-  std::vector<ProcessFigure> figures{};
-  std::string sharing{};                // how processes share this GPU, as far as the trace says: a sentence
-  std::vector<MatrixFinding> costs{};   // one for each kind of second process
-  std::vector<MatrixFinding> doubts{};  // second processes that did nothing
-};
-
 struct NodeMatrix {
   struct Device {
     std::string id, name;
@@ -135,20 +108,16 @@ struct NodeMatrix {
   std::vector<LanesTogether> together;
   std::vector<std::string> links;  // kinds of link between pairs, each once: "18 NVLinks 4.0", "PCIe within one switch"
   NumaMatrix numa;
-  std::vector<ProcessGpu> processes;  // those that were measured with a second process
   std::vector<MatrixFinding> findings;
 };
 
 // Of the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways with a lane
-// for each, none of a NUMA node that was asked for, no lanes together, and nothing with a second process: then it is
-// no matrix that was measured.
+// for each, none of a NUMA node that was asked for, and no lanes together: then it is no matrix that was measured.
 NodeMatrix node_matrix(const Trace&);
 
 // By how much a cell has to be below the median of those that are joined alike, to stand out.
 inline constexpr double outlier_share = 0.10;
 // From which share on a NUMA node is called slower than the fastest one.
 inline constexpr double numa_share = 0.02;
-// From which share on something is said to take longer with a second process.
-inline constexpr double process_share = 0.05;
 
 }  // namespace npgpu

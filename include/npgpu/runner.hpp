@@ -62,8 +62,6 @@ template <class K> class Runner {
   virtual void warm_up(Seconds duration) { (void)duration; }
   virtual const Clock& clock() const = 0;
   virtual Telemetry telemetry() { return {}; }
-  // Operations that a second process finished while trials of the prepared point ran. REQUIRES: prepare().
-  virtual std::uint64_t beside_done() const { return 0; }
   // Where buffers and thread are bound: "NUMA node 0 (cpus 0-15)", or why they are not.
   virtual std::string binding() const = 0;
 

@@ -69,6 +69,13 @@ inline constexpr auto fields_of<Telemetry> = fields(field("sm_clock_mhz", &Telem
 // power brake. Idle, application clocks and the like are choices.
 inline constexpr std::uint64_t slowing_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
+// Older traces have copies and launches that were measured while a second process used the device; `beside` says what
+// that did. Such times do not hold for a program that has its device to itself.
+template <class Case> bool is_beside(const Case& c) {
+  if constexpr (requires { c.beside; }) return c.beside != "nobody";
+  else return false;
+}
+
 // The members of visits of all kinds.
 struct VisitInfo {
   std::uint32_t round = 0;  // of the run: a point is visited at most once in each
@@ -80,7 +87,6 @@ struct VisitInfo {
   Stop stop = Stop::trials;       // of the point after this visit
   double wall_us = 0;             // of the whole visit: warm-up, trials and checks
   double at_s = not_measured;     // its beginning, since the beginning of the run
-  std::uint64_t beside_done = 0;  // operations that the second process finished while its trials ran (npgpu/beside.hpp)
   std::uint32_t disturbed = 0;    // causes
   ShortText disturber;            // the process that took most: "python3 (4711)"; empty if not known
   Telemetry telemetry;            // read after the last trial
@@ -98,8 +104,8 @@ inline constexpr auto fields_of<VisitInfo> = fields(
     field("round", &VisitInfo::round), field("work", &VisitInfo::work), field("first_sample", &VisitInfo::first_sample),
     field("samples", &VisitInfo::samples), field("void_trials", &VisitInfo::void_trials),
     field("stop", &VisitInfo::stop), field("wall_us", &VisitInfo::wall_us, "us"), field("at_s", &VisitInfo::at_s, "s"),
-    optional_field("beside_done", &VisitInfo::beside_done), field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
-    field("disturber", &VisitInfo::disturber), field("telemetry", &VisitInfo::telemetry));
+    field("disturbed", &VisitInfo::disturbed, "1", cause_codes), field("disturber", &VisitInfo::disturber),
+    field("telemetry", &VisitInfo::telemetry));
 
 // The kind of a series' error.
 enum class Failure {

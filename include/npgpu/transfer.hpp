@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/beside.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/series.hpp"
 
@@ -102,7 +101,7 @@ struct TransferCase {
   std::int32_t host_node = -1;
   // The bytes of a chunk of a staged message between ranks (Access::staged); 0: as advised for each size.
   std::uint64_t chunk_bytes = 0;
-  Beside beside = Beside::nobody;  // the second process on its device
+  std::string beside = "nobody";   // see is_beside()
   std::vector<Lane> more_lanes{};  // in addition to those of the pattern; one module and timing
 
   auto operator<=>(const TransferCase&) const = default;

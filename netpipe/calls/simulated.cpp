@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/call.hpp"
@@ -105,8 +104,7 @@ class SimulatedCallRunner final : public Runner<Calls> {
     const Seconds wait = device_->spec().host.synchronize;
     const bool in_a_row = step_.question.spacing == Spacing::back_to_back;
     Stated stated(device_->spec());
-    Cost one = cost_of(step_, stated);
-    one.device *= simulated::times_beside(device_->id(), simulated::Shared::units);
+    const Cost one = cost_of(step_, stated);
     const double n = static_cast<double>(repeats);
     // In a row, calls and their work overlap; alone, each call's work ends before the next call.
     const double rows = in_a_row ? 1 : n, calls = in_a_row ? n : 1;

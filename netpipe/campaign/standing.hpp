@@ -100,9 +100,8 @@ inline ClassDrifts drifts(const Kinds::Tuple<AllBatches>& all) {
   for_each_kind([&]<class K>() {
     for (const BatchProgress<K>& course : std::get<AllBatches<K>>(all))
       for (const auto& [question, at] : course.series)
-        if (!is_beside(question))
-          for (const auto& [axes, point] : at.points)
-            classes[static_cast<std::size_t>(class_of(question))].add(point.counted_rounds());
+        for (const auto& [axes, point] : at.points)
+          classes[static_cast<std::size_t>(class_of(question))].add(point.counted_rounds());
   });
   ClassDrifts found;
   for (std::size_t i = 0; i < classes.size(); ++i) found[i] = classes[i].drift(static_cast<TimeClass>(i)).drift;

@@ -9,7 +9,6 @@
 #include "netpipe/campaign/agreement.hpp"
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/campaign/provenance.hpp"
-#include "netpipe/campaign/second_process.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/time_class.hpp"
@@ -100,7 +99,7 @@ template <class K> void Visitor::visit(BatchProgress<K>& course, const std::vect
       for (const PlannedPoint<K>* target : targets) steps.push_back(target->step);
       std::optional<ranks::HangWatchdog::Trial> waiting;
       if (!with_) waiting.emplace(watchdog_);
-      runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
+      runner = batch.backend->open(steps);
     } catch (const RankLost& e) {
       failure = {e.what(), Failure::failed, {}};
       is_rank_lost = true;

@@ -122,8 +122,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "Parts of the matrix. pairs: from each GPU to each other one. both: both ways at once. host: between each GPU "
         "and the host, and within each. latency: of loads, atomic additions and flags. together: many at once. numa: "
-        "from each NUMA node of the host to each GPU and back. processes, never part of the default: "
-        "alone, and while a second process uses the same GPU."}},
+        "from each NUMA node of the host to each GPU and back."}},
       {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
       {"memory", {"LIST", one_of<Memory>("Kind of memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},

@@ -89,11 +89,10 @@ int end_matrix(const CampaignResult& campaign, const MeasureOptions& options) {
 
 // "56 copies between GPUs, 28 of both ways at once, ..."
 std::string summary_of(const Plan& plan, const MeasureOptions& options) {
-  std::size_t pairs = 0, both = 0, host = 0, latencies = 0, many = 0, numa = 0, beside = 0;
+  std::size_t pairs = 0, both = 0, host = 0, latencies = 0, many = 0, numa = 0;
   for (const Batch<Transfers>& batch : plan.of<Transfers>())
     for (const TransferCase& c : batch.cases()) {
-      if (is_beside(c)) ++beside;
-      else if (is_of_words(c.pattern)) ++latencies;
+      if (is_of_words(c.pattern)) ++latencies;
       else if (c.host_node >= 0) ++numa;
       else if (c.more_lanes.size() > 1) ++many;
       else if (!c.more_lanes.empty()) ++both;
@@ -110,7 +109,6 @@ std::string summary_of(const Plan& plan, const MeasureOptions& options) {
   add(many, "of many GPUs at once");
   add(latencies, "latencies");
   add(numa, "with NUMA nodes of the host");
-  add(beside, "with a second process");
   return fmt::format("{} GPU{}: {}; {} rounds, about {}", plan.devices().size(), plan.devices().size() == 1 ? "" : "s",
                      fmt::join(parts, ", "), options.rounds(), clock_text(guess(plan, options)));
 }
@@ -141,11 +139,7 @@ Command matrix() {
       "with a row for each source and a column for each target, and a verdict: which GPU, pair, bridge or NUMA node is "
       "wrong, the likely cause first, and what would fix it. Verdicts and exit codes are those of npgpu check: ok 0; "
       "slow 3; broken 6, copies deliver wrong bytes; failed to run 1, something has no figure; undecided 8, an "
-      "interval holds its limit; not judged 4, others used the GPUs; 77, there is no GPU. --only processes measures "
-      "what a job "
-      "pays when a second process uses the same GPU: npgpu "
-      "starts one that holds a context, copies, computes or launches kernels, and measures alternately with it and "
-      "alone.",
+      "interval holds its limit; not judged 4, others used the GPUs; 77, there is no GPU.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",
        "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa", "npgpu matrix --only processes"},

@@ -18,10 +18,6 @@ namespace {
 
 // A copy of so many bytes hides what a launch costs: 512 MiB take 1.4 ms over 18 NVLinks, 128 MiB 2.4 ms over PCIe.
 constexpr std::uint64_t peer_size = 512 * MiB, host_size = 128 * MiB, simulated_size = MiB;
-// Of a program that copies often: its pinned memory is allocated anew for each visit.
-constexpr std::uint64_t shared_size = 64 * MiB, small_size = 4 * KiB;
-// Processes that share a GPU take turns of some milliseconds. A trial sees many turns.
-constexpr Seconds shared_trial{0.02};
 
 class Planner {
  public:
@@ -43,8 +39,6 @@ class Planner {
     }
     if (asks(MatrixPart::latency)) latency();
     if (asks(MatrixPart::numa)) numa();
-    if (asks(MatrixPart::processes))
-      for (const DeviceInfo& gpu : gpus_) processes(gpu);
     return std::move(plan_);
   }
 
@@ -226,54 +220,6 @@ class Planner {
                                      : "numa: it is not known which NUMA nodes the host has";
     if (q_.parts.size() == 1) throw Error(ErrorKind::nothing, why);
     plan_.left_out.push_back(why);
-  }
-
-  // What a job pays with a second process: by the host's clock, as the job sees it. Alone and with it are batches of
-  // their own, so that in each round there is one second process for each kind, and none while others are alone.
-  void processes(const DeviceInfo& gpu) {
-    constexpr double exclusive_process = 3;  // cudaComputeModeExclusiveProcess
-    if (number_fact(gpu.facts, "compute_mode") == exclusive_process) {
-      const std::string why = fmt::format(
-          "processes: {} takes one process at a time (its compute mode is exclusive): set another one with nvidia-smi "
-          "-c DEFAULT",
-          gpu.id);
-      if (q_.parts.size() == 1 && gpus_.size() == 1) throw Error(ErrorKind::nothing, why);
-      plan_.left_out.push_back(why);
-      return;
-    }
-    std::vector<TransferCase> copies;
-    for (const bool async : {false, true})
-      for (const Direction direction : {Direction::h2d, Direction::d2h}) {
-        TransferCase c = case_on(std::string(default_module(gpu).name()), gpu.id, direction);
-        c.async = async;
-        copies.push_back(c);
-      }
-    const Module& by_kernel = default_module(gpu, Executor::sm_kernel);
-    TransferCase within = case_on(std::string(by_kernel.name()), gpu.id, Direction::d2d);
-    within.async = true;
-    within.executor = Executor::sm_kernel;
-    if (by_kernel.refuses_case(within)) within.executor = Executor::copy_engine;
-    copies.push_back(within);
-
-    const Seconds trial = gpu.simulated ? Seconds{0} : shared_trial;
-    const auto add_some = [&](const std::vector<Beside>& some) {
-      std::map<const Module*, std::vector<Step<Transfers>>> by_module;
-      std::vector<Step<Calls>> launches;
-      for (const Beside beside : some) {
-        for (TransferCase c : copies) {
-          c.beside = beside;
-          const Module& module = c.executor == Executor::sm_kernel ? by_kernel : default_module(gpu);
-          for (const TransferSize size : c.async ? sizes(gpu, shared_size, 2) : std::vector<TransferSize>{{small_size}})
-            by_module[&module].push_back({c, size});
-        }
-        launches.push_back({{.device = gpu.id, .call = Call::launch, .beside = beside}, {.blocks = 1}});
-      }
-      for (const auto& [module, steps] : by_module) add<Transfers>(plan_, *module, gpu, steps, trial);
-      for (const auto* backend : reaching(backends<Calls>(), devices::kind_of(gpu.id)))
-        add<Calls>(plan_, *backend, gpu, launches, trial);
-    };
-    add_some({Beside::nobody});
-    add_some({Beside::idle, Beside::copies, Beside::kernels, Beside::launches});
   }
 
   const std::vector<DeviceInfo>& gpus_;

@@ -14,7 +14,7 @@ namespace npgpu {
 
 namespace cli {
 
-enum class MatrixPart { pairs, both, host, latency, together, numa, processes };
+enum class MatrixPart { pairs, both, host, latency, together, numa };
 
 struct MatrixQuestions {
   std::vector<MatrixPart> parts;
@@ -39,7 +39,7 @@ Plan matrix_plan(const std::vector<DeviceInfo>& gpus, const MatrixQuestions&);
 }  // namespace cli
 
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<cli::MatrixPart>{"pairs",    "both", "host",     "latency",
-                                                                           "together", "numa", "processes"};
+inline constexpr std::array<std::string_view, 6> names_of<cli::MatrixPart>{"pairs",   "both",     "host",
+                                                                           "latency", "together", "numa"};
 
 }  // namespace npgpu

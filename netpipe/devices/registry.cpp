@@ -46,8 +46,6 @@ void DeviceFamily::reset_context(const std::string&) const {}
 
 void DeviceFamily::settle(const std::string&) const {}
 
-std::unique_ptr<Companion> DeviceFamily::companion(const std::string&) const { return nullptr; }
-
 namespace devices {
 
 std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -125,11 +123,6 @@ void reset_context(const std::string& id) {
 
 void settle(const std::string& id) {
   if (const DeviceFamily* const family = maybe_family_of(id)) family->settle(id);
-}
-
-std::unique_ptr<Companion> companion(const std::string& id) {
-  const DeviceFamily* const family = maybe_family_of(id);
-  return family ? family->companion(id) : nullptr;
 }
 
 std::vector<DeviceInfo> list() {

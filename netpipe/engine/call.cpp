@@ -15,7 +15,7 @@ std::string title(const CallCase& c) {
   std::string text = fmt::format("calls {} {} {}", c.device, name(c.call), name(c.spacing));
   if (c.form != GraphForm::none) text += fmt::format(" {}", name(c.form));
   if (!c.function.empty()) text += ' ' + c.function;
-  if (is_beside(c)) text += fmt::format(" beside={}", name(c.beside));
+  if (is_beside(c)) text += " beside=" + c.beside;
   return text;
 }
 

@@ -87,7 +87,6 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
       if (first[i].intact == 0) measured.samples[i].intact = 0;
   }
   measured.visit.telemetry = runner.telemetry();
-  measured.visit.beside_done = runner.beside_done();
   measured.visit.disturbed = runner.disturbances();
   measured.visit.wall_us = microseconds(steady_clock().now() - begin);
   return measured;

@@ -143,7 +143,7 @@ std::string title(const TransferCase& c) {
   if (c.target_offset) text += fmt::format(" roffset={}", c.target_offset);
   if (!c.bind) text += " unbound";
   if (c.host_node >= 0) text += fmt::format(" host-node={}", c.host_node);
-  if (is_beside(c)) text += fmt::format(" beside={}", name(c.beside));
+  if (is_beside(c)) text += " beside=" + c.beside;
   if (!c.more_lanes.empty()) text += " with " + brief(c.more_lanes);
   return text;
 }

@@ -8,7 +8,6 @@
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
-#include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/fabric.hpp"
 #include "netpipe/devices/simulated/node.hpp"
@@ -175,9 +174,7 @@ class NodeChannel final : public Channel {
   }
   void enqueue(const NodeRoute& route) {
     open_->spend(case_.async ? costs().copy_async : costs().copy);
-    const Shared shared = case_.direction == Direction::d2d ? Shared::units : Shared::link;
-    const double times = case_.direction == Direction::peer ? 1 : times_beside(device_of(case_), shared);
-    timer_.submit(route, gap_, static_cast<double>(bytes_) * times,
+    timer_.submit(route, gap_, static_cast<double>(bytes_),
                   case_.pattern != Pattern::stream && case_.pattern != Pattern::duplex);
     if (!case_.async) timer_.wait();
   }

@@ -224,20 +224,6 @@ Json numa_json(const NumaMatrix& numa) {
                entry("costs", array_of(numa.costs, note_json)), entry("wrong", array_of(numa.wrong, note_json))});
 }
 
-Json process_json(const ProcessGpu& gpu) {
-  const auto cell = [](const ProcessCell& one) {
-    return Json({entry("beside", one.beside), entry("time_us", one.time_us), entry("times", one.times),
-                 entry("is_longer", one.is_longer), entry("did_nothing", one.did_nothing),
-                 entry("disturbed", or_null(one.disturbed))});
-  };
-  const auto figure = [&](const ProcessFigure& one) {
-    return Json({entry("name", one.name), entry("bytes", one.bytes), entry("alone_us", one.alone_us),
-                 entry("disturbed", or_null(one.disturbed)), entry("beside", array_of(one.cells, cell))});
-  };
-  return Json({entry("id", gpu.id), entry("sharing", gpu.sharing), entry("figures", array_of(gpu.figures, figure)),
-               entry("costs", array_of(gpu.costs, note_json)), entry("doubts", array_of(gpu.doubts, note_json))});
-}
-
 Json matrix_json(const NodeMatrix& node, const MatrixVerdict& verdict) {
   if (node.devices.empty()) return nullptr;
   const auto device = [](const NodeMatrix::Device& one) {
@@ -265,8 +251,7 @@ Json matrix_json(const NodeMatrix& node, const MatrixVerdict& verdict) {
   return Json({entry("verdict", verdict.verdict), entry("devices", array_of(node.devices, device)),
                entry("links", node.links), entry("is_sampled", node.is_sampled),
                entry("matrices", array_of(node.matrices, matrix)), entry("together", array_of(node.together, together)),
-               entry("numa", numa_json(node.numa)), entry("processes", array_of(node.processes, process_json)),
-               entry("findings", array_of(verdict.findings, finding_json))});
+               entry("numa", numa_json(node.numa)), entry("findings", array_of(verdict.findings, finding_json))});
 }
 
 Json drift_json(const std::vector<Drift>& drifts) {
@@ -369,10 +354,6 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //         not known), "cells": [ { host_node, direction, bytes, rate_bytes_per_s, doubtful } ], "costs": [ {
 //         host_node, direction, share (of the rate on the fastest node), is_slower } ] } ],
 //         "costs", "wrong": [ { devices, text } ] },
-//       "processes": [ { id, sharing, "figures": [ { name, bytes (0: a launch), alone_us, disturbed, "beside": [ {
-//       beside
-//         (the second process), time_us, times (as long as alone), is_longer, did_nothing, disturbed } ] } ],
-//         "costs", "doubts": [ { devices, text } ] } ],
 //       "findings": [ those of npgpu check --json, and devices ] },
 //     "collective_studies": [ { gpus, device_name, simulated, library, verdict, "operations": [ { title, case,
 //       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source,

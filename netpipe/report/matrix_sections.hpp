@@ -29,8 +29,6 @@ Section together_section(const NodeMatrix&);
 // The host's NUMA nodes against the GPUs: a row a GPU, with the node that the system calls near, the one that is
 // fastest, and a column for each node and direction. Of a host with one node, a sentence; empty where nothing is known.
 Section numa_section(const NodeMatrix&);
-// What a second process costs: for each figure a row alone, and one for each kind of second process.
-Section processes_section(const ProcessGpu&);
 // What the marks of the tables mean, and of which sizes they are.
 std::vector<std::string> matrix_notes(const NodeMatrix&);
 

@@ -69,7 +69,6 @@ Document matrix_document(const NodeMatrix& node, std::size_t width) {
   if (has_copies) doc.gap();
   for (const std::string& note : matrix_notes(node)) doc.note(note);
   if (has_copies || !node.numa.gpus.empty()) add_plain(doc, numa_section(node));
-  for (const ProcessGpu& gpu : node.processes) add_plain(doc, processes_section(gpu));
   return doc;
 }
 
@@ -107,7 +106,6 @@ void matrix_markdown(std::ostream& out, const NodeMatrix& node) {
   add(together_section(node));
   add({.name = "About these tables", .notes = matrix_notes(node)});
   add(numa_section(node));
-  for (const ProcessGpu& gpu : node.processes) add(processes_section(gpu));
   out << to_markdown(doc);
 }
 

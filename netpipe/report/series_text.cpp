@@ -159,6 +159,16 @@ template <class K>
 constexpr bool is_studied = std::is_same_v<K, Energies> || std::is_same_v<K, Soaks> || std::is_same_v<K, Pieces> ||
                             std::is_same_v<K, Collectives>;
 
+bool is_of_old_ways(const CallCase& c) { return is_beside(c); }
+// Series of older traces that the tables of their kind leave out.
+template <class K> void old_series(Document& doc, const std::vector<Series<K>>& all) {
+  for (const Series<K>& series : all) {
+    if (!is_of_old_ways(series.question)) continue;
+    doc.gap();
+    series_text(doc, series, false);
+  }
+}
+
 template <class K> void study_text(Document& doc, const TraceResults& of) {
   const auto& all = of.trace.of<K>();
   if constexpr (std::is_same_v<K, Energies>) all_text(doc, all, of.energies);
@@ -166,11 +176,7 @@ template <class K> void study_text(Document& doc, const TraceResults& of) {
   if constexpr (std::is_same_v<K, Pieces>) all_text(doc, all, of.pieces);
   if constexpr (std::is_same_v<K, Collectives>) {
     all_text(doc, of.trace, of.collectives);
-    for (const CollectiveSeries& series : all) {
-      if (!is_of_old_ways(series.question)) continue;
-      doc.gap();
-      series_text(doc, series, false);
-    }
+    old_series(doc, all);
   }
 }
 
@@ -180,6 +186,7 @@ template <class K> void kind_text(Document& doc, const TraceResults& of, bool ev
     study_text<K>(doc, of);
   } else if constexpr (requires { all_text(doc, all); }) {
     all_text(doc, all);
+    if constexpr (std::is_same_v<K, Calls>) old_series(doc, all);
   } else {
     for (const Series<K>& series : all) {
       doc.gap();

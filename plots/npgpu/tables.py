@@ -140,7 +140,6 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
 USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0, "operands": "usual", "intensity": 0, "cluster": 0, "pages": "fixed", "ops": "nn", "alpha": 1, "beta": 0, "host_columns": 0, "sm": 0},
          "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "collectives": {"launch": "eager", "buffers": "plain", "overlap": "none"}}
-USUAL_OF_VISITS = {"beside_done": 0}
 USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")},
                     "collectives": {"algorithm": -1, "protocol": -1, "channels": -1, "path": -1}}
 
@@ -157,7 +156,6 @@ def samples(path, kind):
         run = run_of(file)
         for number, (_, series) in enumerate(sorted(file.get(kind, {}).items())):
             visits, trials = (pd.DataFrame(series[name][()]) for name in ("visits", "samples"))
-            visits = visits.assign(**{name: value for name, value in USUAL_OF_VISITS.items() if name not in visits})
             trials = trials.assign(**{name: value for name, value in USUAL_OF_SAMPLES.get(kind, {}).items() if name not in trials})
             visits["stop"] = visits["stop"].map(words_of(series["visits"], "stop"))
             for name in {"operands", "pages", "ops"} & set(visits) if kind == "probes" else ():

@@ -237,9 +237,6 @@ class Gpus final : public DeviceFamily {
   }
   void reset_context(const std::string& id) const override { reset(ordinal_or_throw(id)); }
   void settle(const std::string& id) const override { wait_until_cleared(ordinal_or_throw(id)); }
-  std::unique_ptr<Companion> companion(const std::string& id) const override {
-    return companion_on(ordinal_or_throw(id));
-  }
   std::optional<int> serve_as_second_process() const override { return serve(); }
 };
 

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <set>
 
-#include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/error.hpp"
 
@@ -183,8 +182,6 @@ void Stream::submit(const Route& route, std::uint64_t bytes) {
     device_->now() += operation.latency + operation.transfer;
     return;
   }
-  const Shared shared = route.engine == Timeline::Engine::d2d ? Shared::units : Shared::link;
-  operation.transfer *= times_beside(device_->id(), shared);
   device_->timeline_.submit(stream_, operation, device_->now());
   if (device_->timeline_.held(stream_) && ++behind_gate_ > device_->spec_.host.gate_capacity) device_->time_out_gates();
 }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/energy_meter.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
@@ -190,7 +189,6 @@ class Simulated final : public DeviceFamily {
   }
   LinkState link_state(const std::string& id) const override { return spec_of(id).condition.link; }
   Telemetry telemetry(const std::string& id) const override { return telemetry_of(spec_of(id), age_of(id)); }
-  std::unique_ptr<Companion> companion(const std::string& id) const override { return companion_on(id); }
 };
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "netpipe/model/matrix/links.hpp"
 #include "netpipe/model/matrix/matrix_findings.hpp"
 #include "netpipe/model/matrix/numa.hpp"
-#include "netpipe/model/matrix/processes.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
@@ -82,9 +81,7 @@ class Builder {
   bool has_several() const { return !ends_of_several_.empty(); }
   bool is_matrix() const { return is_matrix_; }
   NodeMatrix finish(const Trace& trace) {
-    node_.processes = model::processes_of(trace);
-    for (const ProcessGpu& gpu : node_.processes) ids_.insert(gpu.id);
-    is_matrix_ |= ids_.size() > 1 || !node_.processes.empty();
+    is_matrix_ |= ids_.size() > 1;
     if (!is_matrix_ && !has_several()) return {};
     ids_.merge(ends_of_several_);
     node_.has_host |= ids_.erase("host") > 0;

@@ -80,7 +80,7 @@ std::string copy_name(const TransferCase& c) {
     parts.push_back(fmt::format("offsets {} and {}", c.source_offset, c.target_offset));
   if (!c.bind) parts.emplace_back("unbound");
   if (c.host_node >= 0) parts.push_back(fmt::format("NUMA node {}", c.host_node));
-  if (is_beside(c)) parts.push_back(fmt::format("with a second process that {}", deed_of(c.beside)));
+  if (is_beside(c)) parts.push_back("with a second process: " + c.beside);
   if (c.executor == Executor::sm_kernel) parts.emplace_back("by a kernel");
   if (c.access == Access::staged)
     parts.push_back(c.chunk_bytes ? "staged by " + size_text(c.chunk_bytes) : std::string("staged"));

@@ -151,13 +151,6 @@ Document numa_part(const NodeMatrix& node) {
   return doc;
 }
 
-// What a second process costs; nothing of a trace that does not say.
-Document processes_part(const NodeMatrix& node) {
-  Document doc;
-  for (const ProcessGpu& gpu : node.processes) doc.add(processes_section(gpu));
-  return doc;
-}
-
 Document page_of(const TraceResults& of, const Overview& all, std::span<const AmongOthers> among) {
   std::vector<const DeviceOverview*> devices;
   for (const DeviceOverview& gpu : all.gpus) devices.push_back(&gpu);
@@ -183,7 +176,6 @@ Document page_of(const TraceResults& of, const Overview& all, std::span<const Am
   doc.part({"Every series", "series", "Every series"}, lone_series_document(of, all));
   doc.part({"Among GPUs of its model elsewhere", "among", "Among others"}, html::among_part(among));
   doc.part({"NUMA nodes of the host", "numa", "NUMA nodes"}, numa_part(of.matrix));
-  doc.part({"What a second process costs", "processes", "A second process"}, processes_part(of.matrix));
   doc.part({"Clock, power and temperature over the run", "clocks", "Clocks"}, clocks_part(devices));
   doc.part({"Every check", "checks", "Checks"}, checks_part(all));
   quality.add(quality_section(all, Extent::page, 0));
