@@ -63,7 +63,6 @@ RankSet::RankSet(std::string_view module, Patience patience)
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
   const std::string here = host_name();
-  hosts_.assign(names_.size(), here);
   processes_.resize(names_.size());
   if (size() < 2) return;
   const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));
@@ -71,7 +70,6 @@ RankSet::RankSet(std::string_view module, Patience patience)
     const std::size_t blank = said[i].find(' ');
     const std::string host = said[i].substr(blank + 1);
     names_[i] += " on " + host;
-    hosts_[i] = host;
     if (host != here || static_cast<int>(i) == rank()) continue;
     const long pid = std::atol(said[i].c_str());
     processes_[i] = {pid, process::start_of(pid)};

@@ -28,7 +28,6 @@ class RankSet {
   // How many words of other ranks have come; another thread may ask.
   std::uint64_t heard() const { return heard_; }
   const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
-  const std::string& host(int rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
   Group& everyone() { return *everyone_; }
   // Who is gone or stopped of those on this host, as the kernel knows it: "rank 1 on node7 is gone". Of others nothing
   // is known without their answer. Any thread may ask.
@@ -44,7 +43,7 @@ class RankSet {
   World* world_;
   std::atomic<std::uint64_t> heard_{0};
   Patience patience_;
-  std::vector<std::string> names_, hosts_;
+  std::vector<std::string> names_;
   struct Process {
     long pid = 0;
     std::string start{};  // empty: on another host, or not to be seen

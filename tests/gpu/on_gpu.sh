@@ -76,7 +76,7 @@ if command -v compute-sanitizer > /dev/null; then
   probes="roofline bandwidth banks wgmma gemm cluster tma onchip product reduction tensor access staging migration compute divergence instructions atomics slices occupancy latency pages code"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
-    for file in beside calls copies duplex gate inventory jobs partition payload peers spoiled; do
+    for file in calls copies duplex gate inventory jobs partition payload peers spoiled; do
       echo "$file --source-file='*/${file}_test*' --test-case-exclude=$meant"
     done
     for probe in $probes; do
