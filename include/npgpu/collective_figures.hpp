@@ -54,8 +54,6 @@ struct CollectiveStudy {
   std::vector<SlowLink> slow_links{};
   std::string links_judged_by{};  // what each link is compared with; empty: no ring of copies was measured
   CheckVerdict verdict = CheckVerdict::not_judged;  // the worst of them
-
-  const CollectiveFigure* find(CollectiveOperation, DataType = DataType::fp32) const;  // null if there is none
 };
 
 // From which share of the limit on the largest size is ok: two H100s reach 61 to 77 % at 128 MiB, and more at larger

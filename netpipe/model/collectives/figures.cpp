@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <tuple>
 
 #include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/collectives/slow_links.hpp"
@@ -292,16 +291,6 @@ CheckVerdict worse_of_two(CheckVerdict a, CheckVerdict b) {
 
 template <> std::vector<CollectiveResult> results(const CollectiveSeries& series) {
   return model::of_each_point(series, result_of_size);
-}
-
-const CollectiveFigure* CollectiveStudy::find(CollectiveOperation operation, DataType type) const {
-  // Out of place and one by one, or what comes next to it.
-  const auto by_rarity = [](const CollectiveFigure& f) { return std::tuple(f.question.in_place, f.question.launch); };
-  const CollectiveFigure* found = nullptr;
-  for (const CollectiveFigure& f : figures)
-    if (f.question.operation == operation && f.question.type == type && (!found || by_rarity(f) < by_rarity(*found)))
-      found = &f;
-  return found;
 }
 
 std::vector<CollectiveStudy> collective_studies(const Trace& trace, const NodeMatrix& node) {

@@ -83,7 +83,7 @@ std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t) { retu
 std::vector<FigureChoice> figures_of(const PieceCase&, std::uint32_t) { return {}; }
 
 std::vector<FigureChoice> figures_of(const CollectiveCase& c, std::uint32_t) {
-  const bool is_usual = c.launch == CollectiveLaunch::eager && c.buffers == "plain" && c.overlap == "none";
+  const bool is_usual = c.launch == CollectiveLaunch::eager && !is_of_old_ways(c);
   if (c.operation != CollectiveOperation::all_reduce || c.in_place || !is_usual) return {};
   return {{fmt::format("{} {}, smallest", name(c.operation), name(c.type)), Among::smallest},
           {fmt::format("{} {}", name(c.operation), name(c.type))}};
