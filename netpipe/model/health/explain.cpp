@@ -10,33 +10,36 @@ namespace {
 
 using CauseIn = std::optional<Explanation> (*)(const Findings&);
 
+// Another finding that is bad, or a setting that is on, says why this one is: as its row has it.
+template <const char* metric> std::optional<Explanation> other(const Findings& findings) {
+  const HealthFinding* const finding = findings.find(metric);
+  const std::string_view name = metric;
+  const bool is_setting = name == "iommu" || name == "acs" || name == "confidential_computing";
+  if (!(is_setting ? finding && finding->value > 0 : findings.is_bad(metric))) return std::nullopt;
+  const LastResort& why = *metric_row(metric)->last;
+  return Explanation{why.cause, why.what, finding->text, why.remedy};
+}
+namespace by {
+constexpr char encrypting[] = "confidential_computing", numa[] = "numa", replays[] = "pcie_replays", iommu[] = "iommu",
+               acs[] = "acs", mig[] = "mig", sms[] = "sms", memory_clock[] = "memory_clock", quota[] = "cpu_quota";
+}  // namespace by
+
 // Copies between host and device; kernels; the host's calls.
-constexpr CauseIn of_copies[] = {degraded_link,     confidential_computing, far_processors, link_errors,
-                                 translating_iommu, redirecting_acs,        partitioned};
-constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
-constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
-                                 failing_memory, missing_multiprocessors, partitioned};
-constexpr CauseIn of_calls[] = {small_quota, far_processors};
+constexpr CauseIn of_copies[] = {degraded_link,    other<by::encrypting>, other<by::numa>, other<by::replays>,
+                                 other<by::iommu>, other<by::acs>,        other<by::mig>};
+constexpr CauseIn of_compute[] = {throttled, capped_clock, other<by::sms>, other<by::mig>};
+constexpr CauseIn of_memory[] = {throttled,      other<by::memory_clock>, capped_clock,
+                                 failing_memory, other<by::sms>,          other<by::mig>};
+constexpr CauseIn of_calls[] = {other<by::quota>, other<by::numa>};
 
 // Findings that are causes themselves.
 struct Own {
   std::string_view metric;
   CauseIn cause;
 };
-constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},
-                                 {"pcie_link", lesser_slot},
-                                 {"throttle", throttled},
-                                 {"temperature", too_hot},
-                                 {"memory_clock", capped_memory_clock},
-                                 {"sms", missing_multiprocessors},
-                                 {"mig", partitioned},
-                                 {"numa", far_processors},
-                                 {"pcie_replays", link_errors},
-                                 {"results", wrong_results},
-                                 {"errors", errors},
-                                 {"device_lost", lost_device},
-                                 {"device_defect", lost_device},
-                                 {"cpu_quota", small_quota}};
+constexpr Own own_causes_of[] = {{"pcie_link", degraded_link}, {"pcie_link", lesser_slot},    {"throttle", throttled},
+                                 {"temperature", too_hot},     {"results", wrong_results},    {"errors", errors},
+                                 {"device_lost", lost_device}, {"device_defect", lost_device}};
 
 std::span<const CauseIn> causes_of(const Metric* row) {
   switch (row ? row->by : SlowedBy::nothing) {

@@ -4,7 +4,7 @@
 
 namespace npgpu::model {
 
-namespace {
+namespace rows_of {  // names that are words of the whole room
 
 using enum SlowedBy;
 
@@ -56,10 +56,31 @@ constexpr LastResort slow_link{
     unloading{"persistence", "the driver unloads when nobody uses the GPU", "nvidia-smi -pm 1, or nvidia-persistenced"},
     mps{"mps", "an MPS daemon shares the GPU between processes",
         "stop it for the measurement: echo quit | nvidia-cuda-mps-control"},
+    far{"numa", "the process may not use the processors near the GPU",
+        "bind it near the GPU: srun --gpu-bind=closest --cpu-bind=..., or numactl --cpunodebind"},
+    translation{"iommu", "the IOMMU translates every address that the GPU reads or writes",
+                "boot with iommu=pt where virtual machines are not given the GPU"},
+    redirection{"acs", "ACS sends traffic between GPUs through the root complex",
+                "turn ACS redirection off in the bridges above the GPU (setpci, or the BIOS) on bare metal"},
+    encryption{"confidential_computing",
+               "confidential computing is on: every copy is encrypted, through buffers of the driver",
+               "nothing, where that is wanted: compare this node with one in the same mode (--reference)"},
+    lost_packets{"pcie_errors", "the PCIe link loses packets, which are sent again",
+                 "reseat the GPU and its riser or cable; replace them if the count goes on rising"},
+    low_memory_clock{"memory_clock_cap", "the memory clock is below its maximum",
+                     "lift locked memory clocks: nvidia-smi -rmc; nvidia-smi -rac"},
+    missing_sms{"sms_missing", "some multiprocessors do not work, or are not given to this process",
+                "look for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and MIG; else reset the GPU, and replace it if they stay "
+                "away"},
+    part{"mig", "this is a part of a GPU (MIG), compared with limits of the whole",
+         "turn MIG off to judge the GPU: nvidia-smi -mig 0"},
+    quota{"cpu_quota", "a CPU quota stops this process in every period",
+          "raise the quota to the cores that are used, or lift it: docker --cpus, limits.cpu in Kubernetes, CPUQuota= "
+          "in systemd, cpu.max of the cgroup"},
     low_clock{"clock_cap", "the SM clock is below its maximum", "nvidia-smi -rgc; nvidia-smi -rac"};
 
 // Figures, in the order in which shared nodes have them, and then all others.
-constexpr Metric rows_of_metrics[] = {
+constexpr Metric all[] = {
     {"h2d_rate", "H2D", &slow_link, "host to GPU, pinned", "B/s", 0.05, link, "copies to the GPU"},
     {"d2h_rate", "D2H", &slow_link, "GPU to host, pinned", "B/s", 0.05, link, "copies to the host"},
     {"h2d_rate_1mib", "H2D few MiB", &slow_start_of_copies, "host to GPU, a few MiB", "B/s", 0.05, link},
@@ -83,7 +104,7 @@ constexpr Metric rows_of_metrics[] = {
     {"launch_time", "launch", &slow_call, "launches in a row", "us", 0.25, calls, "launch of a kernel"},
     {"launch_done_time", "launch", &slow_call, "launch until done", "us", 0.25, calls},
     {"sm_clock", "SM clock", &low_clock, "SM clock", "MHz"},
-    {"memory_clock", "memory clock", nullptr, "memory clock", "MHz"},
+    {"memory_clock", "memory clock", &low_memory_clock, "memory clock", "MHz"},
     // Of operations and types that are not above; with `rate` for the star, of all together.
     {"memory_*rate", "", &slow_memory, "", "B/s", 0.03, memory, "memory bandwidth"},
     {"compute_*rate", "", &slow_compute, "", "FLOP/s", 0.03, compute, "computing power"},
@@ -97,7 +118,7 @@ constexpr Metric rows_of_metrics[] = {
     {"neighbours", "", &neighbour},
     {"converged", "", &unsteady},
     {"pcie_link"},
-    {"sms", "SMs", nullptr, "", "", 0, nothing, "multiprocessors"},
+    {"sms", "SMs", &missing_sms, "", "", 0, nothing, "multiprocessors"},
     {"throttle"},
     {"power", "", &low_limit},
     {"temperature", "hot", &hot},
@@ -106,39 +127,39 @@ constexpr Metric rows_of_metrics[] = {
     {"memory_test", "", &wrong_words},
     {"remapped_rows", "rows remapped", &rows},
     {"retired_pages", "pages retired", &pages},
-    {"pcie_replays", "PCIe replays"},
+    {"pcie_replays", "PCIe replays", &lost_packets},
     {"nvlink", "NVLinks", &nvlink},
     {"c2c", "C2C links", &c2c},
     {"fabric", "NVLink fabric", &fabric},
     {"recovery_action", "needs recovery", &recovery},
     {"xid", "Xid errors", &xid},
-    {"mig"},
+    {"mig", "", &part},
     {"persistence", "", &unloading},
-    {"numa", "far from CPUs"},
+    {"numa", "far from CPUs", &far},
     {"mps", "", &mps},
-    {"cpu_quota"},
+    {"cpu_quota", "", &quota},
     {"expected_gpus", "GPUs"},
     {"expected_*"},  // which says best itself what is wrong
     {"gpus_on_bus", "GPU lost"},
-    // These warn of nothing by themselves.
-    {"iommu"},
-    {"acs"},
+    // These warn of nothing by themselves; the first three may say why copies are slow.
+    {"iommu", "", &translation},
+    {"acs", "", &redirection},
+    {"confidential_computing", "", &encryption},
     {"huge_pages"},
-    {"confidential_computing"},
     {"soak_course"}};
 
-}  // namespace
+}  // namespace rows_of
 
-std::span<const Metric> metrics() { return rows_of_metrics; }
+std::span<const Metric> metrics() { return rows_of::all; }
 
 const Metric* metric_row(std::string_view name) {
-  const auto* const found = std::ranges::find_if(rows_of_metrics, [&](const Metric& row) {
+  const auto* const found = std::ranges::find_if(rows_of::all, [&](const Metric& row) {
     const std::size_t star = row.name.find('*');
     return star == row.name.npos
                ? row.name == name
                : name.starts_with(row.name.substr(0, star)) && name.ends_with(row.name.substr(star + 1));
   });
-  return found == std::end(rows_of_metrics) ? nullptr : found;
+  return found == std::end(rows_of::all) ? nullptr : found;
 }
 
 }  // namespace npgpu::model
