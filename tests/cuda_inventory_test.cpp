@@ -55,6 +55,28 @@ TEST_CASE("limits are of what GPU and slot can do at most, not of a link or a cl
   CHECK(cuda::memory_limit(degraded).source == "3201 MHz * 6144 bit * 2 (double data rate)");
 }
 
+TEST_CASE("the limit of all links to a Grace processor, one way") {
+  const Facts ten{{"pageable_memory_access_uses_host_page_tables", std::int64_t{1}},
+                  {"c2c_links", std::int64_t{10}},
+                  {"c2c_mb_s", std::int64_t{44712}}};
+  CHECK(cuda::link_limit(ten).per_s == doctest::Approx(447.12e9));
+}
+
+TEST_CASE("an error code says what it means for the device") {
+  CHECK(cuda::kind_of(cudaErrorMemoryAllocation) == ErrorKind::no_memory);
+  CHECK(cuda::kind_of(CUDA_ERROR_OUT_OF_MEMORY) == ErrorKind::no_memory);
+  CHECK(cuda::kind_of(cudaErrorECCUncorrectable) == ErrorKind::defect);
+  CHECK(cuda::kind_of(cudaErrorNvlinkUncorrectable) == ErrorKind::defect);
+  for (const cudaError_t sticky : {cudaErrorIllegalAddress, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,
+                                   cudaErrorMisalignedAddress, cudaErrorIllegalInstruction, cudaErrorAssert})
+    CHECK(cuda::kind_of(sticky) == ErrorKind::context);
+  CHECK(cuda::kind_of(cudaErrorNoDevice) == ErrorKind::nothing);
+  CHECK(cuda::kind_of(cudaErrorInsufficientDriver) == ErrorKind::nothing);
+  for (const cudaError_t other :
+       {cudaErrorInvalidValue, cudaErrorDevicesUnavailable, cudaErrorUnknown, cudaErrorSystemNotReady})
+    CHECK(cuda::kind_of(other) == ErrorKind::failed);
+}
+
 TEST_CASE("limits that cannot be known say why, and the state of now stands in for none") {
   CHECK(cuda::link_limit({{"pcie_generation_now", std::int64_t{4}}, {"pcie_lanes_now", std::int64_t{8}}})
             .source.find("unknown: NVML does not say") == 0);

@@ -18,7 +18,7 @@ constexpr auto link_busy = static_cast<std::uint32_t>(Cause::link_busy);
 struct Played {
   Seconds now{100};
   std::optional<std::vector<long>> processes{{own_pid}};
-  std::optional<std::vector<Use>> uses{std::vector<Use>{}};
+  std::optional<std::vector<nvml::Use>> uses{std::vector<nvml::Use>{}};
   bool counts_link = true;
   double others_per_s = 2e6;
   int link_looks = 0, asked_for_uses = 0;
@@ -35,12 +35,12 @@ struct Played {
                         ++asked_for_uses;
                         return uses;
                       },
-                  .link_bytes = [this]() -> std::optional<LinkBytes> {
+                  .link_bytes = [this]() -> std::optional<nvml::LinkBytes> {
                     if (!counts_link) return std::nullopt;
                     ++link_looks;
                     const auto moved =
                         static_cast<std::uint32_t>(static_cast<std::uint64_t>(now.count() * others_per_s));
-                    return LinkBytes{17, moved};
+                    return nvml::LinkBytes{17, moved};
                   },
                   .name = [](long pid) { return pid == neighbour ? "train" : "?"; },
                   .is_ours = [](long pid) { return pid == parent; },
@@ -137,7 +137,7 @@ TEST_CASE("a process is held for busy until it is known to be idle") {
   CHECK(played.visit(watch).causes == 0);
   played.uses = {{{neighbour, 0, 3}}};
   CHECK(played.visit(watch).causes == device_busy);
-  played.uses = std::vector<Use>{};  // no newer count
+  played.uses = std::vector<nvml::Use>{};  // no newer count
   CHECK(played.visit(watch).causes == device_busy);
   played.now += 2 * Watch::of_a_count;
   CHECK(played.visit(watch).causes == 0);
@@ -164,7 +164,7 @@ TEST_CASE("one that ended while it was counted disturbed the visit") {
   CHECK(watch.end().causes == device_busy);
   played.processes = {{own_pid}};
   CHECK(played.visit(watch).causes == device_busy);
-  played.uses = std::vector<Use>{};
+  played.uses = std::vector<nvml::Use>{};
   played.now += 2 * Watch::of_a_count;
   CHECK(played.visit(watch).causes == 0);
 }

@@ -6,51 +6,17 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/model/health/metrics.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// How a metric is called where there are about a dozen characters.
-struct Brief {
-  std::string_view metric, name;
-};
-constexpr Brief briefs[] = {{"results", "wrong results"},
-                            {"ecc_uncorrected", "ECC errors"},
-                            {"ecc_corrected", "ECC corrected"},
-                            {"remapped_rows", "rows remapped"},
-                            {"retired_pages", "pages retired"},
-                            {"pcie_replays", "PCIe replays"},
-                            {"nvlink", "NVLinks"},
-                            {"sms", "SMs"},
-                            {"xid", "Xid errors"},
-                            {"expected_gpus", "GPUs"},
-                            {"gpus_on_bus", "GPU lost"},
-                            {"fabric", "NVLink fabric"},
-                            {"c2c", "C2C links"},
-                            {"recovery_action", "needs recovery"},
-                            {"sm_clock", "SM clock"},
-                            {"memory_clock", "memory clock"},
-                            {"temperature", "hot"},
-                            {"numa", "far from CPUs"},
-                            {"h2d_rate", "H2D"},
-                            {"d2h_rate", "D2H"},
-                            {"d2d_rate", "D2D"},
-                            {"h2d_rate_1mib", "H2D few MiB"},
-                            {"d2h_rate_1mib", "D2H few MiB"},
-                            {"h2d_time", "small H2D"},
-                            {"d2h_time", "small D2H"},
-                            {"copy_time", "small copies"},
-                            {"h2d_pageable_rate", "H2D pageable"},
-                            {"d2h_pageable_rate", "D2H pageable"},
-                            {"launch_time", "launch"},
-                            {"launch_done_time", "launch"}};
-
 // "memory read" of memory_read_rate, "fp32" of compute_fp32_rate, "copy engines" of copy_engines.
 std::string brief_name(const std::string& metric) {
-  if (const auto* const found = std::ranges::find(briefs, metric, &Brief::metric); found != std::end(briefs))
-    return std::string(found->name);
+  if (const model::Metric* const row = model::metric_row(metric); row && !row->brief.empty())
+    return std::string(row->brief);
   std::string words = metric;
   if (words.ends_with("_rate")) words.resize(words.size() - 5);
   if (words.starts_with("compute_")) words.erase(0, 8);

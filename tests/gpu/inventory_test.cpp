@@ -110,7 +110,7 @@ TEST_CASE("devices are what the runtime says they are") {
 
 TEST_CASE("who uses the GPU, and what looking for others costs") {
   std::string why;
-  const auto nvml = cuda::NvmlDevice::find(cuda::inventory()[0].pci_bus_id, why);
+  const auto nvml = nvml::Device::find(cuda::inventory()[0].pci_bus_id, why);
   if (!nvml) return;
   cuda::make_current(0);
   std::uint64_t since = 0;
@@ -140,7 +140,7 @@ TEST_CASE("who uses the GPU, and what looking for others costs") {
 
 TEST_CASE("telemetry, and what reading it costs") {
   std::string why;
-  const auto nvml = cuda::NvmlDevice::find(cuda::inventory()[0].pci_bus_id, why);
+  const auto nvml = nvml::Device::find(cuda::inventory()[0].pci_bus_id, why);
   if (!nvml) {
     CHECK_FALSE(why.empty());
     MESSAGE("no telemetry: " << why);
@@ -158,7 +158,7 @@ TEST_CASE("telemetry, and what reading it costs") {
 
 TEST_CASE("counters of errors and the link's state, and what reading them costs") {
   std::string why;
-  const auto nvml = cuda::NvmlDevice::find(cuda::inventory()[0].pci_bus_id, why);
+  const auto nvml = nvml::Device::find(cuda::inventory()[0].pci_bus_id, why);
   if (!nvml) {
     MESSAGE("no counters: " << why);
     return;

@@ -10,11 +10,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "netpipe/devices/cuda/census.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
-#include "netpipe/devices/cuda/loss.hpp"
-#include "netpipe/devices/cuda/nvml_library.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
@@ -22,6 +19,7 @@
 #include "netpipe/devices/host/kernel_log.hpp"
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
+#include "netpipe/devices/nvml/census.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "netpipe/engine/nvlink.hpp"
 #include "npgpu/clock.hpp"
@@ -35,7 +33,7 @@ Gpu::Gpu(int ordinal, bool bind, int host_node)
                : bind         ? host::Binding::near_device(info_of(ordinal).pci_bus_id)
                               : host::Binding::none("--no-bind")) {
   std::string why;
-  nvml_ = NvmlDevice::find(info_of(ordinal).pci_bus_id, why);
+  nvml_ = nvml::Device::find(info_of(ordinal).pci_bus_id, why);
 }
 
 Limit pcie_limit(unsigned generation, unsigned lanes) { return host::pcie_limit(generation, lanes); }
@@ -121,8 +119,8 @@ DeviceInfo describe_working(int ordinal) {
   info.facts.emplace_back("cuda_of_driver", version_text(driver));
   info.facts.emplace_back("cuda_runtime", version_text(runtime));
   std::string why;
-  if (const auto nvml = NvmlDevice::find(info.pci_bus_id, why))
-    std::ranges::move(nvml->facts(), std::back_inserter(info.facts));
+  if (const auto gpu = nvml::Device::find(info.pci_bus_id, why))
+    std::ranges::move(gpu->facts(), std::back_inserter(info.facts));
   else info.facts.emplace_back("telemetry", "unavailable: " + why);
   std::ranges::move(host::pci_facts(bus), std::back_inserter(info.facts));
   add_logged_errors(info.facts, bus);
@@ -164,16 +162,14 @@ class Gpus final : public DeviceFamily {
   std::vector<DeviceInfo> list() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
   std::vector<std::string> likely() const override {
-    unsigned count = 0;
-    const nvml::Library& n = nvml::library();
-    if (!n.why_not.empty() || n.device_count(&count) != nvml::success) return {};
+    unsigned count = nvml::device_count();
     if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"))
       count = std::min(count, static_cast<unsigned>(std::ranges::count(std::string_view(visible), ',')) + 1);
     std::vector<std::string> all;
     for (unsigned ordinal = 0; ordinal < count; ++ordinal) all.push_back(fmt::format("cuda:{}", ordinal));
     return all;
   }
-  Facts census() const override { return census_of_machine(); }
+  Facts census() const override { return nvml::census_of_machine(inventory()); }
   std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
     // The process that started this one has a context on each GPU: it asked how much memory is free there. Were it not
     // known, NVML would be asked before and after each visit what it does.
@@ -187,7 +183,7 @@ class Gpus final : public DeviceFamily {
                      .name = host::name_of_process,
                      .is_ours = [](long pid) { return is_second_process(pid) || host::is_counted_as_own(pid); },
                      .is_server = [](long pid) { return host::name_of_process(pid).starts_with("nvidia-cuda-mps"); }};
-    if (const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, eyes.blind)) {
+    if (const auto gpu = nvml::Device::find(info_of(ordinal_or_throw(id)).pci_bus_id, eyes.blind)) {
       eyes.processes = [gpu] { return gpu->processes(); };
       eyes.uses = [gpu, since = std::uint64_t{0}]() mutable { return gpu->uses(since); };
       eyes.link_bytes = [gpu] { return gpu->link_bytes(); };
@@ -199,24 +195,24 @@ class Gpus final : public DeviceFamily {
   Facts counters(const std::string& id) const override {
     std::string why;
     const std::string& bus_id = info_of(ordinal_or_throw(id)).pci_bus_id;
-    const auto gpu = NvmlDevice::find(bus_id, why);
+    const auto gpu = nvml::Device::find(bus_id, why);
     Facts facts = gpu ? gpu->counters() : Facts{};
-    if (const auto loss = why_lost(bus_id); loss && !find_fact(facts, "unread_device"))
+    if (const auto loss = nvml::why_lost(bus_id); loss && !find_fact(facts, "unread_device"))
       facts.emplace_back("unread_device", *loss);
     return facts;
   }
   LinkState link_state(const std::string& id) const override {
     std::string why;
-    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    const auto gpu = nvml::Device::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
     return gpu ? gpu->link_state() : LinkState{};
   }
   Telemetry telemetry(const std::string& id) const override {
     std::string why;
-    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    const auto gpu = nvml::Device::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
     return gpu ? gpu->read() : Telemetry{};
   }
   std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why) const override {
-    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    const auto gpu = nvml::Device::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
     if (!gpu) return nullptr;
     devices::PolledSource source{.power_w = [gpu] { return gpu->instantaneous_power_w(); },
                                  .state = [gpu] { return gpu->read(); }};

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/host/topology.hpp"
+#include "netpipe/devices/nvml/nvml.hpp"
 #include "npgpu/device.hpp"
 
 namespace npgpu::cuda {
@@ -60,7 +60,7 @@ class Gpu {
  private:
   int ordinal_;
   host::Binding binding_;
-  std::optional<NvmlDevice> nvml_;
+  std::optional<nvml::Device> nvml_;
 };
 
 // Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.

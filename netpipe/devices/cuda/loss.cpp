@@ -5,15 +5,9 @@
 #include <algorithm>
 
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/host/pci.hpp"
+#include "netpipe/devices/nvml/nvml.hpp"
 
 namespace npgpu::cuda {
-
-std::optional<std::string> why_lost(const std::string& pci_bus_id) {
-  if (pci_bus_id.empty()) return std::nullopt;
-  if (host::is_off_the_bus(pci_bus_id)) return "its PCI configuration space reads all ones: it fell off the bus";
-  return NvmlDevice::why_lost(pci_bus_id);
-}
 
 std::optional<Loss> find_loss() {
   const std::vector<DeviceInfo>* const all = inventory_if_made();
@@ -23,7 +17,7 @@ std::optional<Loss> find_loss() {
   const std::string current = fmt::format("cuda:{}", current_ordinal);
   std::ranges::stable_partition(gpus, [&](const DeviceInfo* info) { return info->id == current; });
   for (const DeviceInfo* info : gpus)
-    if (const auto evidence = why_lost(info->pci_bus_id)) return Loss{info->id, *evidence};
+    if (const auto evidence = nvml::why_lost(info->pci_bus_id)) return Loss{info->id, *evidence};
   return std::nullopt;
 }
 

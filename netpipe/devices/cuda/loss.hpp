@@ -11,9 +11,6 @@ struct Loss {
   std::string evidence;  // "NVML: GPU is lost"
 };
 
-// What NVML and the PCI bus say against the GPU at this bus id; nothing if it answers, or neither can be asked.
-std::optional<std::string> why_lost(const std::string& pci_bus_id);
-
 // Of the GPUs of the inventory: the calling thread's current one first, then the others. Nothing before the inventory
 // is made. Takes some milliseconds on a GPU that answers; call it where something has failed.
 std::optional<Loss> find_loss();

@@ -32,7 +32,7 @@ void Watch::look() {
   const auto uses = eyes_.uses();
   counts_ = uses.has_value();
   if (!counts_) return;
-  for (const Use& use : *uses) {
+  for (const nvml::Use& use : *uses) {
     if (is_ours(use.pid)) continue;
     Other& other = others_.try_emplace(use.pid, Other{.first_seen = now, .busy_at = {}}).first->second;
     other.is_known = true;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/devices/cuda/nvml.hpp"
+#include "netpipe/devices/nvml/nvml.hpp"
 #include "npgpu/disturbance.hpp"
 #include "npgpu/units.hpp"
 
@@ -26,9 +26,9 @@ class Watch final : public DeviceWatch {
     long own_pid = 0;
     std::function<Seconds()> now;
     std::function<void(Seconds)> wait;
-    std::function<std::optional<std::vector<long>>()> processes;  // as NvmlDevice's
-    std::function<std::optional<std::vector<Use>>()> uses;        // since they were last asked
-    std::function<std::optional<LinkBytes>()> link_bytes;
+    std::function<std::optional<std::vector<long>>()> processes;  // as nvml::Device's
+    std::function<std::optional<std::vector<nvml::Use>>()> uses;  // since they were last asked
+    std::function<std::optional<nvml::LinkBytes>()> link_bytes;
     std::function<std::string(long pid)> name;
     std::function<bool(long pid)> is_ours = [](long) { return false; };  // a second process of this program
     // It works for others on the GPU: the server of MPS.

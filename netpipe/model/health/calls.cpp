@@ -31,21 +31,15 @@ void judge_calls(Findings& findings) {
                      .name = "launch of a kernel, in a row,",
                      .seen = row,
                      .unit = "us",
-                     .allowed = Allowed::at_most,
                      .limit = most_launch_us,
-                     .basis = "3.3 to 3.8 us on an H200's host * 1.6",
-                     .tolerance = 0.25,
-                     .is_of_cuda_call = true});
+                     .basis = "3.3 to 3.8 us on an H200's host * 1.6"});
   if (!std::isnan(done.estimate.value))
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
                      .seen = done,
                      .unit = "us",
-                     .allowed = Allowed::at_most,
                      .limit = most_launch_done_us,
-                     .basis = "8.3 to 9.0 us on an H200's host * 1.6",
-                     .tolerance = 0.25,
-                     .is_of_cuda_call = true});
+                     .basis = "8.3 to 9.0 us on an H200's host * 1.6"});
 }
 
 }  // namespace npgpu::model

@@ -1,5 +1,7 @@
 #include "netpipe/model/health/causes.hpp"
 
+#include "netpipe/model/health/metrics.hpp"
+
 namespace npgpu::model {
 
 namespace {
@@ -13,19 +15,7 @@ Maybe if_bad(const Findings& findings, std::string_view metric, std::string caus
   return Explanation{std::move(cause), std::move(what), findings.find(metric)->text, std::move(remedy)};
 }
 
-// Of a setting that is not wrong by itself.
-Maybe if_set(const Findings& findings, std::string_view metric, std::string cause, std::string what,
-             std::string remedy) {
-  const HealthFinding* const finding = findings.find(metric);
-  if (!finding || !(finding->value > 0)) return std::nullopt;
-  return Explanation{std::move(cause), std::move(what), finding->text, std::move(remedy)};
-}
-
 std::string by_quota() { return causes_text(static_cast<std::uint32_t>(Cause::host_limited)); }
-constexpr const char* raise_quota =
-    "raise the quota to the cores that are used, or lift it: docker --cpus, limits.cpu in Kubernetes, CPUQuota= in "
-    "systemd, cpu.max of the cgroup";
-
 std::uint64_t reasons_of(const Findings& findings) {
   std::uint64_t reasons = 0;
   findings.of.each_visit([&](const VisitInfo& visit, bool) { reasons |= visit.telemetry.throttle_reasons; });
@@ -83,13 +73,9 @@ Maybe stopped_by_quota(const Findings& findings, const std::string& metric) {
     if (disturbed == metric && by.find(by_quota()) != by.npos) {
       const HealthFinding* const quota = findings.find("cpu_quota");
       return Explanation{"cpu_quota", "a CPU quota stopped this process while it was measured",
-                         quota ? quota->text : by, raise_quota};
+                         quota ? quota->text : by, metric_row("cpu_quota")->last->remedy};
     }
   return std::nullopt;
-}
-
-Maybe small_quota(const Findings& findings) {
-  return if_bad(findings, "cpu_quota", "cpu_quota", "a CPU quota stops this process in every period", raise_quota);
 }
 
 Maybe degraded_link(const Findings& findings) {
@@ -118,32 +104,6 @@ Maybe lesser_slot(const Findings& findings) {
       link->text,
       "look at the slot's speed and lanes in the BIOS, or use a better slot; compare nodes with such slots with a good "
       "one of them (--reference)"};
-}
-
-Maybe far_processors(const Findings& findings) {
-  return if_bad(findings, "numa", "numa", "the process may not use the processors near the GPU",
-                "bind it near the GPU: srun --gpu-bind=closest --cpu-bind=..., or numactl --cpunodebind");
-}
-
-Maybe translating_iommu(const Findings& findings) {
-  return if_set(findings, "iommu", "iommu", "the IOMMU translates every address that the GPU reads or writes",
-                "boot with iommu=pt where virtual machines are not given the GPU");
-}
-
-Maybe redirecting_acs(const Findings& findings) {
-  return if_set(findings, "acs", "acs", "ACS sends traffic between GPUs through the root complex",
-                "turn ACS redirection off in the bridges above the GPU (setpci, or the BIOS) on bare metal");
-}
-
-Maybe confidential_computing(const Findings& findings) {
-  return if_set(findings, "confidential_computing", "confidential_computing",
-                "confidential computing is on: every copy is encrypted, through buffers of the driver",
-                "nothing, where that is wanted: compare this node with one in the same mode (--reference)");
-}
-
-Maybe link_errors(const Findings& findings) {
-  return if_bad(findings, "pcie_replays", "pcie_errors", "the PCIe link loses packets, which are sent again",
-                "reseat the GPU and its riser or cable; replace them if the count goes on rising");
 }
 
 Maybe too_hot(const Findings& findings) {
@@ -190,22 +150,6 @@ Maybe capped_clock(const Findings& findings) {
     capped->evidence += "; NVML's reason is the setting of application clocks";
   }
   return capped;
-}
-
-Maybe capped_memory_clock(const Findings& findings) {
-  return if_bad(findings, "memory_clock", "memory_clock_cap", "the memory clock is below its maximum",
-                "lift locked memory clocks: nvidia-smi -rmc; nvidia-smi -rac");
-}
-
-Maybe missing_multiprocessors(const Findings& findings) {
-  return if_bad(findings, "sms", "sms_missing", "some multiprocessors do not work, or are not given to this process",
-                "look for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and MIG; else reset the GPU, and replace it if they stay "
-                "away");
-}
-
-Maybe partitioned(const Findings& findings) {
-  return if_bad(findings, "mig", "mig", "this is a part of a GPU (MIG), compared with limits of the whole",
-                "turn MIG off to judge the GPU: nvidia-smi -mig 0");
 }
 
 Maybe failing_memory(const Findings& findings) {

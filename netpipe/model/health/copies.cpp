@@ -84,7 +84,6 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .unit = "B/s",
                      .limit = link > 0 ? floor(*copy) : not_measured,
                      .basis = link > 0 ? basis : source,
-                     .tolerance = 0.05,
                      .possible = link,
                      .other_points = copy->other_points});
   };
@@ -101,11 +100,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .name = fmt::format("{} pinned {}, in a row,", name, size_text(copy->axes.bytes)),
                      .seen = time_of(*series, *copy),
                      .unit = "us",
-                     .allowed = Allowed::at_most,
                      .limit = microseconds(most_copy_overhead),
                      .basis = "1.7 to 2.6 us on an H200, with a margin",
-                     .tolerance = 0.3,
-                     .is_of_cuda_call = true,
                      .other_points = copy->other_points});
 }
 
@@ -120,11 +116,8 @@ void judge_blocking(Findings& findings) {
                    .name = fmt::format("blocking copy of {}", size_text(copy->axes.bytes)),
                    .seen = time_of(*series, *copy),
                    .unit = "us",
-                   .allowed = Allowed::at_most,
                    .limit = most_small_copy_us,
                    .basis = "5.6 to 6.5 us on an H200's host * 1.6",
-                   .tolerance = 0.3,
-                   .is_of_cuda_call = true,
                    .other_points = copy->other_points});
 }
 
@@ -146,8 +139,7 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                        .unit = "B/s",
                        .limit = least_share_of_pageable * best.rate.value,
                        .basis = fmt::format("its best, {} at {}, * {:g}", figure_text(best.rate.value, "B/s"),
-                                            size_text(best.axes.bytes), least_share_of_pageable),
-                       .tolerance = 0.3});
+                                            size_text(best.axes.bytes), least_share_of_pageable)});
   // The host's memory and caches have their part in it: no defect of the device.
   if (finding.health == Health::undecided) {
     finding.health = Health::skip;
@@ -179,7 +171,6 @@ void judge_within(Findings& findings) {
                    .basis = limit > 0 ? fmt::format("half of clock * width: {} * {:g}", figure_text(limit, "B/s"),
                                                     least_share_of_d2d)
                                       : series->limit.source,
-                   .tolerance = 0.03,
                    .possible = limit,
                    .is_needed = false,
                    .other_points = copy->other_points});
@@ -206,7 +197,6 @@ void judge_peers(Findings& findings) {
                      .basis = limit > 0 ? fmt::format("{}: {} * {:g}", series->limit.source, figure_text(limit, "B/s"),
                                                       least_share_of_peers)
                                         : series->limit.source,
-                     .tolerance = 0.05,
                      .possible = limit,
                      .is_needed = false,
                      .other_points = copy->other_points});

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "netpipe/model/health/causes.hpp"
+#include "netpipe/model/health/metrics.hpp"
 
 namespace npgpu::model {
 
@@ -9,106 +10,45 @@ namespace {
 
 using CauseIn = std::optional<Explanation> (*)(const Findings&);
 
+// Another finding that is bad, or a setting that is on, says why this one is: as its row has it.
+template <const char* metric> std::optional<Explanation> other(const Findings& findings) {
+  const HealthFinding* const finding = findings.find(metric);
+  const std::string_view name = metric;
+  const bool is_setting = name == "iommu" || name == "acs" || name == "confidential_computing";
+  if (!(is_setting ? finding && finding->value > 0 : findings.is_bad(metric))) return std::nullopt;
+  const LastResort& why = *metric_row(metric)->last;
+  return Explanation{why.cause, why.what, finding->text, why.remedy};
+}
+namespace by {
+constexpr char encrypting[] = "confidential_computing", numa[] = "numa", replays[] = "pcie_replays", iommu[] = "iommu",
+               acs[] = "acs", mig[] = "mig", sms[] = "sms", memory_clock[] = "memory_clock", quota[] = "cpu_quota";
+}  // namespace by
+
 // Copies between host and device; kernels; the host's calls.
-constexpr CauseIn of_copies[] = {degraded_link,     confidential_computing, far_processors, link_errors,
-                                 translating_iommu, redirecting_acs,        partitioned};
-constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
-constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
-                                 failing_memory, missing_multiprocessors, partitioned};
-constexpr CauseIn of_calls[] = {small_quota, far_processors};
+constexpr CauseIn of_copies[] = {degraded_link,    other<by::encrypting>, other<by::numa>, other<by::replays>,
+                                 other<by::iommu>, other<by::acs>,        other<by::mig>};
+constexpr CauseIn of_compute[] = {throttled, capped_clock, other<by::sms>, other<by::mig>};
+constexpr CauseIn of_memory[] = {throttled,      other<by::memory_clock>, capped_clock,
+                                 failing_memory, other<by::sms>,          other<by::mig>};
+constexpr CauseIn of_calls[] = {other<by::quota>, other<by::numa>};
 
 // Findings that are causes themselves.
 struct Own {
   std::string_view metric;
   CauseIn cause;
 };
-constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},
-                                 {"pcie_link", lesser_slot},
-                                 {"throttle", throttled},
-                                 {"temperature", too_hot},
-                                 {"memory_clock", capped_memory_clock},
-                                 {"sms", missing_multiprocessors},
-                                 {"mig", partitioned},
-                                 {"numa", far_processors},
-                                 {"pcie_replays", link_errors},
-                                 {"results", wrong_results},
-                                 {"errors", errors},
-                                 {"device_lost", lost_device},
-                                 {"device_defect", lost_device},
-                                 {"cpu_quota", small_quota}};
+constexpr Own own_causes_of[] = {{"pcie_link", degraded_link}, {"pcie_link", lesser_slot},    {"throttle", throttled},
+                                 {"temperature", too_hot},     {"results", wrong_results},    {"errors", errors},
+                                 {"device_lost", lost_device}, {"device_defect", lost_device}};
 
-constexpr const char* slow_bytes = "the link is trained as it should be, and bytes are slow";
-
-// Where nothing else in the trace says why; and of findings with a cause of their own kind.
-struct Last {
-  std::string_view metric_ends;
-  const char *cause, *what, *remedy;
-};
-constexpr Last last_resorts[] = {
-    {"neighbours", "neighbour", "others used the device, its link or the processors",
-     "measure again when they are gone"},
-    {"converged", "unsteady", "the figures scatter from visit to visit",
-     "measure again, when nobody else uses the node"},
-    {"ecc_uncorrected", "ecc", "cells of the GPU's memory failed",
-     "if the count goes on, drain the node and reset the GPU, so that rows are remapped; replace the GPU if errors "
-     "come "
-     "again"},
-    {"ecc_corrected", "ecc", "cells of the GPU's memory are weak",
-     "watch the count; replace the GPU if it goes on rising"},
-    {"remapped_rows", "remapped_rows", "memory rows with errors were, or are to be, replaced by spare ones",
-     "reset the GPU or reboot, so that the remapping takes place; replace the GPU where a remapping failed"},
-    {"retired_pages", "retired_pages", "memory pages with errors were taken out of use",
-     "reboot where pages wait; replace the GPU where most are used up"},
-    {"nvlink", "nvlink", "an NVLink is down or has errors",
-     "look at nvidia-smi nvlink -s and -e, at the fabric manager's log, and reseat the GPU board"},
-    {"xid", "xid", "the driver reported errors of the GPU", "look up the Xid's number in NVIDIA's list, and at dmesg"},
-    {"c2c", "c2c", "a link between the GPU and its Grace processor is down",
-     "reset the GPU or reboot, so that it is trained again; replace the module if it stays down"},
-    {"fabric", "fabric", "the GPU is not well registered with the fabric of its NVSwitches",
-     "look at the fabric manager's service and log (nvidia-smi -q shows Fabric); restart it, then reset the GPUs"},
-    {"recovery_action", "recovery_action", "the driver says that the GPU does not work as it should before that",
-     "drain the node and do what it asks for; look at dmesg for the Xid before it"},
-    {"power", "power_limit", "the power limit is below the usual one", "nvidia-smi -pl with the usual limit"},
-    {"temperature", "hot", "the GPU is near the temperature at which it slows down, or above it",
-     "look at fans, air flow and the inlet temperature"},
-    {"persistence", "persistence", "the driver unloads when nobody uses the GPU",
-     "nvidia-smi -pm 1, or nvidia-persistenced"},
-    {"mps", "mps", "an MPS daemon shares the GPU between processes",
-     "stop it for the measurement: echo quit | nvidia-cuda-mps-control"},
-    {"pageable_rate", "host_memory",
-     "pageable copies go through the host's memory and processor, which are slow, busy, or outgrown by large copies",
-     "use pinned memory for large copies; look for others on the host's memory"},
-    {"h2d_rate", "link", slow_bytes,
-     "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
-    {"d2h_rate", "link", slow_bytes,
-     "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
-    {"2d_rate_1mib", "link", "each copy takes too long beyond its bytes, or the link is slow",
-     "look at the processors' power states and at the BIOS's PCIe payload size"},
-    {"2h_rate_1mib", "link", "each copy takes too long beyond its bytes, or the link is slow",
-     "look at the processors' power states and at the BIOS's PCIe payload size"},
-    {"d2d_rate", "slow_memory", "the GPU's memory is slow, and no clock or throttle reason says why",
-     "reset the GPU and check again; if it stays slow, ask the vendor"},
-    {"memory_rate", "slow_memory", "the GPU's memory is slow, and no clock or throttle reason says why",
-     "reset the GPU and check again; if it stays slow, ask the vendor"},
-    {"compute_rate", "slow_compute", "the GPU computes slowly, and no clock or throttle reason says why",
-     "look for other processes on the GPU; reset it"},
-    {"tensor_rate", "slow_compute", "the tensor cores compute slowly, and no clock or throttle reason says why",
-     "look for other processes on the GPU; reset it; if it stays so, ask the vendor"},
-    {"launch_done_time", "slow_start",
-     "launches in a row are as fast as they should be, so the GPU takes longer to begin or to end a kernel, or to say "
-     "so",
-     "look at the GPU's clocks and power state (nvidia-smi -q -d CLOCK,PERFORMANCE); reset it and check again"},
-    {"_time", "slow_call", "the host takes longer for its calls to the driver",
-     "look at the processors' clocks and governor, for a profiler or debugger that is attached, and at virtualization"},
-    {"sm_clock", "clock_cap", "the SM clock is below its maximum", "nvidia-smi -rgc; nvidia-smi -rac"},
-};
-
-std::span<const CauseIn> causes_of(const std::string& metric) {
-  if (metric == "memory_rate" || metric == "d2d_rate") return of_memory;
-  if (metric == "compute_rate" || metric == "tensor_rate") return of_compute;
-  if (metric == "launch_time" || metric == "launch_done_time" || metric == "copy_time") return of_calls;
-  if (metric.starts_with("h2d_") || metric.starts_with("d2h_"))
-    return metric.ends_with("pageable_rate") ? std::span<const CauseIn>(of_calls) : of_copies;
+std::span<const CauseIn> causes_of(const Metric* row) {
+  switch (row ? row->by : SlowedBy::nothing) {
+    case SlowedBy::link: return of_copies;
+    case SlowedBy::calls: return of_calls;
+    case SlowedBy::memory: return of_memory;
+    case SlowedBy::compute: return of_compute;
+    case SlowedBy::nothing: break;
+  }
   return {};
 }
 
@@ -127,12 +67,11 @@ bool is_slow(const HealthFinding& finding) {
 }
 // What slows one down slows the other down too.
 bool are_alike(const HealthFinding& one, const HealthFinding& other) {
-  const auto of_one = causes_of(metric_kind(one.metric)), of_other = causes_of(metric_kind(other.metric));
+  const auto of_one = causes_of(metric_row(one.metric)), of_other = causes_of(metric_row(other.metric));
   return !of_one.empty() && of_one.data() == of_other.data();
 }
 
 void explain_one(const Findings& findings, HealthFinding& finding) {
-  const std::string kind = metric_kind(finding.metric);
   const auto add = [&](std::optional<Explanation> why) {
     if (why && std::ranges::find(finding.explanations, why->cause, &Explanation::cause) == finding.explanations.end())
       finding.explanations.push_back(std::move(*why));
@@ -159,7 +98,7 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));
   for (const Own& own : own_causes_of)
     if (own.metric == finding.metric) add(own.cause(findings));
-  const auto causes = causes_of(kind);
+  const auto causes = causes_of(metric_row(finding.metric));
   // What is compared with GPUs in better slots is slow for that.
   if (causes.data() == std::data(of_copies) && finding.limit > best_pcie_rate(findings.of)) add(lesser_slot(findings));
   for (const CauseIn cause : causes) add(cause(findings));
@@ -173,27 +112,32 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
 // Where nothing else in the trace says why.
 void add_last_resort(const Findings& findings, HealthFinding& finding) {
   if (finding.health == Health::unjudged) return;  // its text says why
-  const std::string kind = metric_kind(finding.metric);
+  const std::string& metric = finding.metric;
   // What slows large copies down slows those of a few MiB.
   constexpr std::string_view of_few_mib = "_1mib";
-  if (kind.ends_with(of_few_mib) && finding.explanations.empty()) {
-    const HealthFinding* const large = findings.find(kind.substr(0, kind.size() - of_few_mib.size()));
+  if (metric.ends_with(of_few_mib) && finding.explanations.empty()) {
+    const HealthFinding* const large = findings.find(metric.substr(0, metric.size() - of_few_mib.size()));
     if (large && is_slow(*large)) finding.explanations.push_back(large->explanations.front());
+  }
+  const Metric* const row = metric_row(metric);
+  if (!finding.explanations.empty() || !row || !row->last) return;
+  LastResort last = *row->last;
+  std::string remedy = last.remedy;
+  const HealthFinding* const in_a_row = findings.find("launch_time");
+  if (metric == "launch_done_time" && in_a_row && in_a_row->health == Health::pass) {
+    last = {"slow_start",
+            "launches in a row are as fast as they should be, so the GPU takes longer to begin or to end a kernel, or "
+            "to say so",
+            ""};
+    remedy = "look at the GPU's clocks and power state (nvidia-smi -q -d CLOCK,PERFORMANCE); reset it and check again";
   }
   const HealthFinding* const link = findings.find("pcie_link");
   const bool is_trained_well = link && (link->health == Health::pass || link->health == Health::warn);
-  const HealthFinding* const in_a_row = findings.find("launch_time");
-  const bool are_calls_fast = in_a_row && in_a_row->health == Health::pass;
-  for (const Last& last : last_resorts) {
-    if (!finding.explanations.empty()) break;
-    if (!kind.ends_with(last.metric_ends)) continue;
-    if (std::string_view(last.cause) == "slow_start" && !are_calls_fast) continue;
-    if (std::string_view(last.what) == slow_bytes && !is_trained_well)
-      finding.explanations.push_back({last.cause, "bytes are slow, and how the link is trained could not be read",
-                                      evidence_of(findings, finding),
-                                      fmt::format("look at LnkSta in lspci -vv; {}", last.remedy)});
-    else finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
+  if ((metric == "h2d_rate" || metric == "d2h_rate") && !is_trained_well) {
+    last.what = "bytes are slow, and how the link is trained could not be read";
+    remedy = fmt::format("look at LnkSta in lspci -vv; {}", last.remedy);
   }
+  finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), remedy});
 }
 
 // In a virtual machine others may use the host's memory, which nobody can see here: two H100s of one host copied from

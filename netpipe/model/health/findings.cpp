@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/health/models.hpp"
 #include "netpipe/model/health/references.hpp"
 
@@ -43,7 +44,7 @@ struct Decider {
 };
 
 Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
-  const bool more = figure.allowed == Allowed::at_least;
+  const bool more = figure.allowed() == Allowed::at_least;
   const Referred reference = reference_for(findings, figure.metric);
   // GPUs of the same model with a faster link are no reference for one in a lesser slot; the user's own is.
   const auto& own = findings.rules.figures;
@@ -52,7 +53,8 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool is_beyond_slot = is_of_host && reference.figure && copies_go_over_pcie(findings.of) &&
                               reference.figure->value > best_pcie_rate(findings.of);
   if (reference.figure && (is_own || !is_beyond_slot)) {
-    const double tolerance = std::isnan(reference.figure->tolerance) ? figure.tolerance : reference.figure->tolerance;
+    const double tolerance =
+        std::isnan(reference.figure->tolerance) ? metric_row(figure.metric)->tolerance : reference.figure->tolerance;
     return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
                         more ? '-' : '+', 100 * tolerance)};
@@ -61,7 +63,7 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool is_of_memory = figure.metric.starts_with("memory_") || figure.metric == "d2d_rate";
   if (is_of_memory && is_part_of_gpu(findings.of))
     return {not_measured, "MIG is on, and what a part of the GPU should reach is not known"};
-  if (figure.is_of_cuda_call && !findings.of.has_cuda_calls())
+  if (figure.is_time() && !findings.of.has_cuda_calls())
     return {not_measured, "what is usual is known of CUDA's calls only"};
   if (figure.seen.estimate.value > most_share_of_a_true_limit * figure.possible)
     return {not_measured, fmt::format("{} is {:.0f} % of it, so it is not true: {}",
@@ -72,7 +74,7 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
 
 // "at least 51.48 GB/s"
 std::string limit_text(const JudgedFigure& figure, double limit) {
-  return fmt::format("{} {}", figure.allowed == Allowed::at_least ? "at least" : "at most",
+  return fmt::format("{} {}", figure.allowed() == Allowed::at_least ? "at least" : "at most",
                      figure_text(limit, figure.unit));
 }
 
@@ -84,7 +86,7 @@ std::string interval_text(const JudgedFigure& figure) {
 
 double smallest_slow_down(const JudgedFigure& figure, double limit) {
   const Estimate& e = figure.seen.estimate;
-  if (figure.allowed == Allowed::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
+  if (figure.allowed() == Allowed::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
   return limit / (std::isnan(e.low) ? e.value : e.low) - 1;
 }
 
@@ -114,7 +116,7 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
 
 HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
-  const Ruling ruling = rule(figure.seen.estimate, figure.allowed, by.limit, figure.seen.by_visit);
+  const Ruling ruling = rule(figure.seen.estimate, figure.allowed(), by.limit, figure.seen.by_visit);
   const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.seen.estimate.value, figure.unit));
   const auto add = [&](Health health, std::string text) -> HealthFinding& {
     HealthFinding& finding = findings.add(figure.metric, health, std::move(text));
@@ -133,15 +135,15 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
     return finding;
   }
   if (ruling == Ruling::no_limit) {
-    HealthFinding& finding = add(
-        figure.is_needed && (!figure.is_of_cuda_call || findings.of.has_cuda_calls()) ? Health::unjudged : Health::skip,
-        fmt::format("{}: not judged: {}", shown, by.basis));
+    HealthFinding& finding =
+        add(figure.is_needed && (!figure.is_time() || findings.of.has_cuda_calls()) ? Health::unjudged : Health::skip,
+            fmt::format("{}: not judged: {}", shown, by.basis));
     finding.basis.clear();
     return finding;
   }
   const std::string held = fmt::format("{}, {}", shown, limit_text(figure, by.limit));
   if (ruling == Ruling::ok) {
-    const std::size_t within = visits_within(figure.seen.by_visit, figure.allowed, by.limit);
+    const std::size_t within = visits_within(figure.seen.by_visit, figure.allowed(), by.limit);
     HealthFinding& finding =
         add(Health::pass, within == figure.seen.by_visit.size()
                               ? held

@@ -101,15 +101,16 @@ struct JudgedFigure {
   std::string name;  // "H2D pinned, 64 MiB"
   Evidence seen;
   std::string unit;
-  Allowed allowed = Allowed::at_least;
   double limit = not_measured;     // NaN: unknown
   std::string basis;               // where that comes from; why it is unknown
-  double tolerance = 0;            // against a reference
   double possible = not_measured;  // the most that link, memory or clock allow, where the limit is a share of it
   bool is_needed = true;           // a check that cannot judge it is not ok
-  bool is_of_cuda_call = false;    // the limit is what calls of CUDA usually take; other APIs' are not judged by it
   // Of the same case, points of which one would be judged if `seen` were another. They are measured again together.
   std::vector<std::string> other_points{};
+
+  // The limit of a time is what calls of CUDA usually take; other APIs' are not judged by it.
+  bool is_time() const { return unit == "us"; }
+  Allowed allowed() const { return is_time() ? Allowed::at_most : Allowed::at_least; }
 };
 // The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
 HealthFinding& judge(Findings&, const JudgedFigure&);

@@ -7,6 +7,7 @@
 
 #include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/health/references.hpp"
 #include "netpipe/model/health/soak.hpp"
 #include "netpipe/model/matrix/matrix_findings.hpp"
@@ -15,20 +16,10 @@ namespace npgpu {
 
 namespace {
 
-// What a metric that may be required is of.
-std::string words_of(const std::string& metric) {
-  static const std::map<std::string, std::string> words{
-      {"h2d_rate", "copies to the GPU"},     {"d2h_rate", "copies to the host"},
-      {"d2d_rate", "copies within the GPU"}, {"copy_time", "small copies that block"},
-      {"memory_rate", "memory bandwidth"},   {"compute_rate", "computing power"},
-      {"launch_time", "launch of a kernel"}, {"sms", "multiprocessors"}};
-  const auto known = words.find(metric);
-  return known == words.end() ? metric : known->second;
-}
-
 // A metric that has no figure, or no finding of that kind, fails.
 void require(model::Findings& findings, const std::string& metric) {
-  std::string why = words_of(metric) + ": not measured";
+  const model::Metric* const row = model::metric_row(metric);
+  std::string why = fmt::format("{}: not measured", row && !row->required.empty() ? row->required : metric);
   for (const HealthFinding& one : findings.all) {
     if (one.metric != metric && model::metric_kind(one.metric) != metric) continue;
     if (one.health != Health::skip || std::isfinite(one.value)) return;

@@ -37,7 +37,6 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
                    .limit = share * limit,
                    .basis = limit > 0 ? fmt::format("clock * width: {} * {:g}", figure_text(limit, "B/s"), share)
                                       : series.limit.source,
-                   .tolerance = 0.03,
                    .possible = limit});
 }
 
@@ -66,7 +65,6 @@ void judge_compute(Findings& findings, const ProbeSeries& series) {
                    .basis = limit > 0 ? fmt::format("{} * lanes: {} * {:g}", clock < 1 ? "the run's clock" : "clock",
                                                     figure_text(limit, unit), least_share_of_compute)
                                       : series.limit.source,
-                   .tolerance = 0.03,
                    .possible = series.limit.per_s,
                    .is_needed = series.question.type == DataType::fp32});
 }
@@ -94,7 +92,6 @@ void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all
          .basis = is_known && limit > 0 ? fmt::format("the peak at the run's clock: {} * {:g}",
                                                       figure_text(limit, unit), least_share_of_tensor)
                                         : "what healthy GPUs reach is not known; --reference a good node's trace",
-         .tolerance = 0.03,
          .possible = of->limit.per_s,
          .is_needed = false});
 }

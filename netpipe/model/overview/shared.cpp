@@ -5,37 +5,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/health/metrics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/statistics.hpp"
 
 namespace npgpu {
 
-namespace {
+std::span<const SharedMetric> shared_metrics() {
+  static const std::vector<SharedMetric> all = [] {
+    std::vector<SharedMetric> some;
+    for (const model::Metric& row : model::metrics())
+      if (!row.title.empty()) some.push_back({row.name, row.title, row.unit});
+    return some;
+  }();
+  return all;
+}
 
-constexpr SharedMetric metrics[] = {{"h2d_rate", "host to GPU, pinned", "B/s"},
-                                    {"d2h_rate", "GPU to host, pinned", "B/s"},
-                                    {"h2d_rate_1mib", "host to GPU, a few MiB", "B/s"},
-                                    {"d2h_rate_1mib", "GPU to host, a few MiB", "B/s"},
-                                    {"h2d_pageable_rate", "host to GPU, pageable", "B/s"},
-                                    {"d2h_pageable_rate", "GPU to host, pageable", "B/s"},
-                                    {"d2d_rate", "copy within the GPU", "B/s"},
-                                    {"memory_read_rate", "memory read", "B/s"},
-                                    {"memory_write_rate", "memory write", "B/s"},
-                                    {"memory_copy_rate", "memory copy by a kernel", "B/s"},
-                                    {"memory_triad_rate", "memory triad", "B/s"},
-                                    {"memory_rmw_rate", "memory read and write", "B/s"},
-                                    {"compute_fp64_rate", "fp64", "FLOP/s"},
-                                    {"compute_fp32_rate", "fp32", "FLOP/s"},
-                                    {"compute_fp16_rate", "fp16", "FLOP/s"},
-                                    {"compute_bf16_rate", "bf16", "FLOP/s"},
-                                    {"compute_int32_rate", "int32", "OP/s"},
-                                    {"h2d_time", "smallest copy to the GPU", "us"},
-                                    {"d2h_time", "smallest copy to the host", "us"},
-                                    {"copy_time", "smallest blocking copy", "us"},
-                                    {"launch_time", "launches in a row", "us"},
-                                    {"launch_done_time", "launch until done", "us"},
-                                    {"sm_clock", "SM clock", "MHz"},
-                                    {"memory_clock", "memory clock", "MHz"}};
+namespace {
 
 // Foreign text that stands for a product or a version: what such names are made of, and not longer than they are.
 std::string product(const std::string& text) {
@@ -59,7 +45,7 @@ SharedGpu gpu_of(const DeviceOverview& device, const std::vector<HealthFinding>&
   std::ranges::copy_if(findings, std::back_inserter(its),
                        [&](const HealthFinding& finding) { return finding.device == device.id; });
   gpu.health = worst_of(its);
-  for (const SharedMetric& metric : metrics)
+  for (const SharedMetric& metric : shared_metrics())
     for (const HealthFinding& finding : its)
       if (finding.metric == metric.metric && std::isfinite(finding.value) && finding.value > 0) {
         gpu.figures.push_back({finding.metric, finding.value, finding.low, finding.high});
@@ -69,8 +55,6 @@ SharedGpu gpu_of(const DeviceOverview& device, const std::vector<HealthFinding>&
 }
 
 }  // namespace
-
-std::span<const SharedMetric> shared_metrics() { return metrics; }
 
 std::string link_text(const Facts& facts) {
   const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
@@ -99,7 +83,7 @@ std::vector<AmongOthers> among_others(const Overview& all, std::span<const Share
     const SharedGpu own = gpu_of(device, all.health);
     AmongOthers one{.gpu = device.id, .name = own.name};
     for (const SharedFigure& figure : own.figures) {
-      const auto metric = std::ranges::find(metrics, figure.metric, &SharedMetric::metric);
+      const auto metric = std::ranges::find(shared_metrics(), figure.metric, &SharedMetric::metric);
       AmongOthers::Row row{.metric = *metric, .own = figure};
       for (const SharedNode& node : others)
         for (const SharedGpu& gpu : node.gpus)

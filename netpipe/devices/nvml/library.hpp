@@ -3,9 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <string>
 
-namespace npgpu::cuda::nvml {
+namespace npgpu::nvml {
 
 // From NVIDIA's NVML API reference; stable since R450 (the throttle reasons' new name since R535).
 using Result = int;
@@ -150,25 +151,26 @@ struct Library {
 const Library& library();
 
 // What NVML answered, and with which result; the value counts only where that is success.
-template <class T> struct Answer {
+struct Answer {
   Result result = no_function;
-  T value{};
+  unsigned long long value = 0;
 
   explicit operator bool() const { return result == success; }
-  const T& operator*() const { return value; }
-  T value_or(T other) const { return result == success ? value : other; }
+  unsigned long long value_or(unsigned long long other) const { return result == success ? value : other; }
+  std::int64_t whole() const { return static_cast<std::int64_t>(value); }
+  double number() const { return static_cast<double>(value); }
 };
 
 // Asks one question. T is what the function writes.
 template <class T = unsigned, class Function, class... OfWhat>
-Answer<T> ask(Function* function, Handle handle, OfWhat... of_what) {
-  Answer<T> answer;
-  if (function) answer.result = function(handle, of_what..., &answer.value);
-  return answer;
+Answer ask(Function* function, Handle handle, OfWhat... of_what) {
+  T value = 0;
+  const Result result = function ? function(handle, of_what..., &value) : no_function;
+  return {result, value};
 }
 
 // A field (NVML_FI_...), of one of several links where it has a scope.
-inline Answer<unsigned long long> ask_field(Handle handle, unsigned field, unsigned scope = 0) {
+inline Answer ask_field(Handle handle, unsigned field, unsigned scope = 0) {
   FieldValue value{};
   value.field = field;
   value.scope = scope;
@@ -178,4 +180,4 @@ inline Answer<unsigned long long> ask_field(Handle handle, unsigned field, unsig
   return {of_field == invalid_argument ? no_function : of_field, value.value.large};  // a field that it does not know
 }
 
-}  // namespace npgpu::cuda::nvml
+}  // namespace npgpu::nvml

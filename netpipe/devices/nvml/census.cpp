@@ -1,4 +1,4 @@
-#include "netpipe/devices/cuda/census.hpp"
+#include "netpipe/devices/nvml/census.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,11 +10,10 @@
 #include <fstream>
 #include <optional>
 
-#include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/loss.hpp"
-#include "netpipe/devices/cuda/nvml_library.hpp"
+#include "netpipe/devices/nvml/library.hpp"
+#include "netpipe/devices/nvml/nvml.hpp"
 
-namespace npgpu::cuda {
+namespace npgpu::nvml {
 
 Facts census_of(const std::vector<host::PciGpu>& gpus, const std::function<Sight(const std::string&)>& look) {
   if (gpus.empty()) return {};
@@ -75,29 +74,28 @@ Sight look_at_node(const std::string& bus_id) {
   return {Shown::lost, fmt::format("the driver cannot open {}: error {}", node, error)};
 }
 
-bool has_mig(nvml::Handle gpu) {
+bool has_mig(Handle gpu) {
   unsigned mig = 0, pending = 0;
-  const nvml::Library& n = nvml::library();
-  return n.mig_mode && n.mig_mode(gpu, &mig, &pending) == nvml::success && mig != 0;
+  const Library& n = library();
+  return n.mig_mode && n.mig_mode(gpu, &mig, &pending) == success && mig != 0;
 }
 
-Sight look_at(const std::string& bus_id) {
+Sight look_at(const std::string& bus_id, const std::vector<DeviceInfo>& all) {
   if (const auto why = why_lost(bus_id)) return {Shown::lost, *why};
-  const nvml::Library& n = nvml::library();
+  const Library& n = library();
   if (!n.why_not.empty()) return {Shown::unknown, n.why_not};
-  nvml::Handle gpu = nullptr;
-  switch (const nvml::Result result = n.handle_by_bus(bus_id.c_str(), &gpu); result) {
-    case nvml::success: break;
-    case nvml::no_permission: return {Shown::hidden, "not given to this process"};
-    case nvml::not_found:
-    case nvml::gpu_not_found: return look_at_node(bus_id);
-    case nvml::insufficient_power:
-    case nvml::interrupt_issue:
-    case nvml::unknown_error: return {Shown::lost, "NVML: " + n.text_of(result)};
+  Handle gpu = nullptr;
+  switch (const Result result = n.handle_by_bus(bus_id.c_str(), &gpu); result) {
+    case success: break;
+    case no_permission: return {Shown::hidden, "not given to this process"};
+    case not_found:
+    case gpu_not_found: return look_at_node(bus_id);
+    case insufficient_power:
+    case interrupt_issue:
+    case unknown_error: return {Shown::lost, "NVML: " + n.text_of(result)};
     default: return {Shown::unknown, "NVML: " + n.text_of(result)};
   }
   const auto is_it = [&](const DeviceInfo& info) { return host::linux_bus_id(info.pci_bus_id) == bus_id; };
-  const std::vector<DeviceInfo>& all = inventory();
   // One that CUDA lists and that could not be described has no bus id: that device is a finding of its own.
   const bool are_known = std::ranges::none_of(all, [](const DeviceInfo& info) { return info.pci_bus_id.empty(); });
   if (all.empty() || !are_known || std::ranges::any_of(all, is_it)) return {Shown::yes};
@@ -108,6 +106,8 @@ Sight look_at(const std::string& bus_id) {
 
 }  // namespace
 
-Facts census_of_machine() { return census_of(host::nvidia_gpus(), look_at); }
+Facts census_of_machine(const std::vector<DeviceInfo>& by_cuda) {
+  return census_of(host::nvidia_gpus(), [&](const std::string& bus_id) { return look_at(bus_id, by_cuda); });
+}
 
-}  // namespace npgpu::cuda
+}  // namespace npgpu::nvml

@@ -9,7 +9,7 @@
 #include "netpipe/devices/host/pci.hpp"
 #include "npgpu/device.hpp"
 
-namespace npgpu::cuda {
+namespace npgpu::nvml {
 
 // What the driver says of one GPU of the bus.
 enum class Shown {
@@ -30,7 +30,7 @@ struct Sight {
 // Texts only where there are such GPUs. Empty where the bus shows none.
 Facts census_of(const std::vector<host::PciGpu>&, const std::function<Sight(const std::string& bus_id)>&);
 
-// Of this machine.
-Facts census_of_machine();
+// Of this machine, whose GPUs CUDA lists so.
+Facts census_of_machine(const std::vector<DeviceInfo>& by_cuda);
 
-}  // namespace npgpu::cuda
+}  // namespace npgpu::nvml

@@ -1,5 +1,6 @@
 // NVML, opened at run time: clocks, power, temperature, the PCIe link, and who else uses the GPU. Its absence only
-// means that these are not known. No nvml.h is needed to build: nvml.cpp declares the few functions that are used.
+// means that these are not known. Neither nvml.h nor the CUDA toolkit is needed to build: library.hpp declares the few
+// functions that are used.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 #include "npgpu/device.hpp"
 
-namespace npgpu::cuda {
+namespace npgpu::nvml {
 
 // How much of a GPU a process used: percent of the time in which its kernels ran, and in which it moved memory.
 struct Use {
@@ -24,24 +25,19 @@ struct LinkBytes {
 };
 
 // One GPU as NVML knows it.
-class NvmlDevice {
+class Device {
  public:
   // By PCI bus id, because ordinals differ where CUDA_VISIBLE_DEVICES is set. Nothing where NVML is not
   // there or does not know the GPU; `why` then says which.
-  static std::optional<NvmlDevice> find(const std::string& pci_bus_id, std::string& why);
-
-  // NVML's word that the GPU at this bus id is lost, or needs a reset before it answers again; nothing if it answers,
-  // or NVML is not there.
-  static std::optional<std::string> why_lost(const std::string& pci_bus_id);
+  static std::optional<Device> find(const std::string& pci_bus_id, std::string& why);
 
   // Clocks, power, temperature, reasons for reduced clocks. NaN (0 for the reasons) where NVML does not say.
   // Five questions, 1.2 us in all on an H200 with driver 580; other GPUs have been known to take milliseconds over
   // power. Ask between trials, never in one.
   Telemetry read() const;
 
-  // Driver and VBIOS versions, power limits, slowdown temperature, largest clocks, persistence and MIG modes,
-  // confidential computing; of the PCIe link what it is trained to now, what GPU and slot can have together, and what
-  // the GPU alone could have. Of what could not be read, why: unread_link, ...
+  // What does not change during a run: a row each in facts.cpp, and its active NVLinks. Of what could not be read, why:
+  // unread_link, ...
   Facts facts() const;
 
   // Those that have a context on the GPU, this one included; in a container perhaps only its own. Nothing where NVML
@@ -56,8 +52,6 @@ class NvmlDevice {
   // since this was first asked), links that are up, the state of the fabric, and what NVML says would mend the GPU. Of
   // what could not be read, why: unread_ecc, ...
   Facts counters() const;
-  // Its active NVLinks: how many, of which version, how fast, and to whom. Empty where there are none.
-  Facts nvlink_facts() const;
   // What the PCIe link is trained to now.
   LinkState link_state() const;
   // Since the driver was loaded, in steps of 100 ms on H100 and H200. Nothing where the GPU does not count it.
@@ -68,8 +62,15 @@ class NvmlDevice {
   std::optional<LinkBytes> link_bytes() const;
 
  private:
-  explicit NvmlDevice(void* handle) : handle_(handle) {}
+  explicit Device(void* handle) : handle_(handle) {}
   void* handle_;
 };
 
-}  // namespace npgpu::cuda
+// What NVML and the PCI bus say against the GPU at this bus id: that it is lost, or needs a reset before it answers
+// again; nothing if it answers, or neither can be asked.
+std::optional<std::string> why_lost(const std::string& pci_bus_id);
+
+// How many GPUs there are, without starting CUDA; 0 where NVML is not there.
+unsigned device_count();
+
+}  // namespace npgpu::nvml

@@ -1,0 +1,33 @@
+// Everything that is said of a metric of npgpu check, in one row for each: what it is called where, its tolerance, and
+// why it may be bad. A row, and a judge that makes its finding, are all that a new metric takes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace npgpu::model {
+
+// What may slow it down, of what a trace knows.
+enum class SlowedBy { nothing, link, calls, memory, compute };
+
+// Where nothing else in the trace says why it is bad.
+struct LastResort {
+  const char *cause, *what, *remedy;
+};
+
+struct Metric {
+  std::string_view name;     // a * stands for a part that varies
+  std::string_view brief{};  // where there are about a dozen characters; empty: made of the name
+  const LastResort* last{};  // null: it has causes of its own
+  std::string_view title{};  // in a shared node; empty: it is not shared
+  std::string_view unit{};   // of a figure
+  double tolerance = 0;      // against a reference
+  SlowedBy by = SlowedBy::nothing;
+  std::string_view required{};  // where it is missing; empty: its name
+};
+
+std::span<const Metric> metrics();
+// The row of "memory_read_rate", or of "memory_*_rate"; null where there is none.
+const Metric* metric_row(std::string_view name);
+
+}  // namespace npgpu::model
