@@ -24,7 +24,6 @@ set_property(GLOBAL PROPERTY NPGPU_MISSING "")
 set(NPGPU_TEST_FLAGS -O0)  # checks take twice as long to compile with -O2
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   list(APPEND NPGPU_TEST_FLAGS -fno-sanitize=all)  # and twice as long again; what they call is sanitized
-  add_compile_definitions(EIGEN_MALLOC_ALREADY_ALIGNED=0)  # else Eigen allocates otherwise in sanitized files
 endif()
 set(NPGPU_TEST_OBJECTS "" CACHE PATH
   "Another build folder of these sources, whose compiled tests are linked with this build's library instead of compiled again")

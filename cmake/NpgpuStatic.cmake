@@ -41,7 +41,7 @@ npgpu_archives(_archives ${HWLOC_STATIC_LIBRARIES})
 set_property(TARGET PkgConfig::HWLOC PROPERTY INTERFACE_LINK_LIBRARIES ${_archives})
 
 # Their licences want their notices to travel with the program.
-foreach(_package libhdf5-dev libaec-dev zlib1g-dev libhwloc-dev libfmt-dev nlohmann-json3-dev libeigen3-dev)
+foreach(_package libhdf5-dev libaec-dev zlib1g-dev libhwloc-dev libfmt-dev nlohmann-json3-dev)
   set(_notice /usr/share/doc/${_package}/copyright)
   if(EXISTS ${_notice})
     install(FILES ${_notice} DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices RENAME ${_package}.txt COMPONENT program)

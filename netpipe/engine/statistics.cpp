@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/hypergeometric.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "netpipe/engine/distributions.hpp"
 
 namespace npgpu {
 
@@ -28,10 +27,9 @@ std::optional<Interval> median_interval(std::span<const double> values, double l
   // with probability 1 - 2 P(B <= r-1).
   const std::size_t n = values.size();
   if (n == 0 || std::pow(0.5, static_cast<double>(n)) > (1 - level) / 2) return std::nullopt;
-  const boost::math::binomial_distribution<double> below(static_cast<double>(n), 0.5);
-  const auto coverage = [&](std::size_t r) { return 1 - 2 * boost::math::cdf(below, static_cast<double>(r - 1)); };
+  const auto coverage = [&](std::size_t r) { return 1 - 2 * heads_at_most(static_cast<double>(r - 1), n); };
   // r is the last that covers enough; the quantile is it, or one off.
-  auto r = static_cast<std::size_t>(std::max(1.0, std::floor(boost::math::quantile(below, (1 - level) / 2))));
+  auto r = static_cast<std::size_t>(std::max(1.0, std::floor(heads_quantile((1 - level) / 2, n))));
   while (r > 1 && coverage(r) < level) --r;
   while (2 * (r + 1) <= n && coverage(r + 1) >= level) ++r;
   std::vector<double> v(values.begin(), values.end());
@@ -88,8 +86,6 @@ struct ErrorOf {
   double share_of_freedom() const { return squared * squared / freedom; }
 };
 
-constexpr double as_good_as_infinite = 1e6;
-
 }  // namespace
 
 MedianDifference median_difference(std::span<const double> a, std::span<const double> b, double known_variance,
@@ -112,33 +108,6 @@ MedianDifference median_difference(std::span<const double> a, std::span<const do
   d.high += half;
   d.p = student_p(d.value / d.error, d.freedom);
   return d;
-}
-
-double student_quantile(double p, double freedom) {
-  const boost::math::students_t_distribution<double> t(std::min(freedom, as_good_as_infinite));
-  return boost::math::quantile(t, p);
-}
-
-double student_p(double t, double freedom) {
-  const boost::math::students_t_distribution<double> of(std::min(freedom, as_good_as_infinite));
-  return 2 * boost::math::cdf(boost::math::complement(of, std::abs(t)));
-}
-
-double chance_of_at_least(std::size_t least, std::size_t n, double p) {
-  if (least == 0) return 1;
-  const boost::math::binomial_distribution<double> happened(static_cast<double>(n), p);
-  return boost::math::cdf(boost::math::complement(happened, static_cast<double>(least - 1)));
-}
-
-double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b) {
-  const std::uint32_t in_both = in_a + in_b;
-  const boost::math::hypergeometric_distribution<double> drawn(in_both, a, a + b);
-  constexpr double rounding = 1 + 1e-9;
-  const double seen = boost::math::pdf(drawn, in_a) * rounding;
-  double p = 0;
-  for (std::uint32_t k = in_both > b ? in_both - b : 0; k <= std::min(in_both, a); ++k)
-    if (const double one = boost::math::pdf(drawn, k); one <= seen) p += one;
-  return std::min(p, 1.0);
 }
 
 std::vector<double> holm(std::span<const double> p) {

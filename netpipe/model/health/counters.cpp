@@ -1,7 +1,6 @@
 // What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids; and
 // what the driver says of links, fabric and recovery.
-#include <boost/math/distributions/poisson.hpp>
-
+#include "netpipe/engine/distributions.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/xids.hpp"
 
@@ -95,8 +94,7 @@ constexpr double usual_replays_a_minute = 8;
 double many_replays_in(double minutes) {
   constexpr double once_in_a_thousand = 0.001;
   if (!(minutes > 0)) return 1;
-  const boost::math::poisson_distribution<double> by_chance(usual_replays_a_minute * minutes);
-  return boost::math::quantile(boost::math::complement(by_chance, once_in_a_thousand)) + 1;
+  return events_quantile(usual_replays_a_minute * minutes, once_in_a_thousand) + 1;
 }
 
 void judge_replays(Findings& findings) {

@@ -4,6 +4,7 @@
 
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/models.hpp"
+#include "netpipe/model/health/references.hpp"
 #include "npgpu/compare.hpp"
 
 namespace npgpu::model {

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "netpipe/engine/distributions.hpp"
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/jobs/costs.hpp"
 #include "netpipe/model/medians.hpp"
@@ -195,7 +195,7 @@ std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& besid
           *slow = s;
           return distance();
         };
-        *slow = boost::math::tools::brent_find_minima(at, std::max(1.0, 0.9 * before), 1.1 * before, 30).first;
+        *slow = least_place(at, std::max(1.0, 0.9 * before), 1.1 * before, 30);
         moved = std::max(moved, std::abs(*slow - before));
       }
     }

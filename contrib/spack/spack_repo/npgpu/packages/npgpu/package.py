@@ -30,7 +30,6 @@ class Npgpu(CMakePackage, CudaPackage):
     depends_on("fmt@9:")
     depends_on("nlohmann-json@3.10:")
     depends_on("hwloc@2.4: ~cuda~opencl~gl")
-    depends_on("eigen@3.3:")
     depends_on("cuda@12:", when="+cuda")
     with default_args(type="run", when="+python"):
         depends_on("python@3.9:")
