@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
-#include <future>
 
 #include "netpipe/calls/kernels.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/second_process.hpp"
 #include "npgpu/statistics.hpp"
 
 namespace npgpu::cuda {
@@ -22,8 +19,6 @@ constexpr Seconds quiet_for{8e-3};               // without two slow reads in a 
 constexpr Seconds longest{5};
 
 Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
-bool is_by_another_process(Call call) { return call == Call::process_free || call == Call::process_end; }
 
 }  // namespace
 
@@ -71,11 +66,6 @@ void AfterFree::take(Call call, std::uint64_t bytes) {
       check(cudaMallocManaged(&taken_, bytes), "allocating managed memory");
       check(cudaMemsetAsync(taken_, 0, bytes, stream_.get()), "bringing managed memory to the device");
       break;
-    case Call::process_free:
-    case Call::process_end:
-      if (!other_) other_ = companion_on(ordinal_);
-      other_->hold(bytes);
-      break;
     default: check(cudaMalloc(&taken_, bytes), "allocating device memory");
   }
   stream_.synchronize();
@@ -91,8 +81,6 @@ void AfterFree::give_back(Call call) {
       check(cudaMemPoolTrimTo(pool_.get(), 0), "trimming a pool");
       in_pool_ = 0;
       break;
-    case Call::process_free: other_->hold(0); break;
-    case Call::process_end: other_.reset(); break;
     default: check(cudaFree(taken_), "freeing device memory");
   }
   taken_ = nullptr;
@@ -102,27 +90,18 @@ AfterFree::Seen AfterFree::measure(Call call, std::uint64_t bytes) {
   take(call, bytes);
   wait_until_cleared(ordinal_);
   const Seconds usual = usual_read(), begin = now();
-  // What this process frees waits for its kernels; what another one frees does not, and reads go on meanwhile.
-  std::future<Seconds> freeing =
-      std::async(is_by_another_process(call) ? std::launch::async : std::launch::deferred, [&] {
-        give_back(call);
-        return now();
-      });
-  if (!is_by_another_process(call)) freeing.wait();
-  Seconds returned{0}, last_slow = begin;
+  give_back(call);
+  const Seconds returned = now();
+  Seconds last_slow = begin;
   std::vector<double> slow;
-  for (bool before = false, has_returned = false;;) {
+  for (bool before = false;;) {
     const double ratio = read() / usual;
     const Seconds at = now();
-    if (!has_returned && freeing.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
-      returned = freeing.get();
-      has_returned = true;
-    }
     const bool is_slow = ratio > slower;
     if (is_slow) slow.push_back(ratio);
     if (is_slow && before) last_slow = at;
     before = is_slow;
-    if (has_returned && at - std::max(last_slow, returned) > quiet_for) break;
+    if (at - std::max(last_slow, returned) > quiet_for) break;
     if (at - begin > longest)
       throw Error(ErrorKind::failed, "5 s after memory was freed, reads still take longer than before");
   }

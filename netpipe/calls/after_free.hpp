@@ -2,12 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "netpipe/calls/owners.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/beside.hpp"
 
 namespace npgpu::cuda {
 
@@ -37,7 +34,6 @@ class AfterFree {
   Buffer memory_, word_;  // that is read; that no read writes
   Pool pool_;
   std::uint64_t in_pool_ = 0;
-  std::unique_ptr<Companion> other_;
   void* taken_ = nullptr;
 };
 
