@@ -164,7 +164,7 @@ struct Shape {
   // them, and shared memory. 0 of other probes.
   std::uint32_t registers = 0, shared_bytes = 0;
   Operands operands = Operands::usual;
-  std::uint32_t intensity = 0;  // of roofline: operations for each KiB that is read; 0 of other probes
+  std::uint32_t intensity = 0;  // of roofline, in older traces: operations for each KiB that is read
   // Blocks of a cluster, which reach each other's shared memory; 0: no clusters. `stride` is then how many blocks on
   // the one lies whose memory a block reaches.
   std::uint32_t cluster = 0;
@@ -176,7 +176,7 @@ struct Shape {
   // measured.
   std::uint32_t host_columns = 0;
   static constexpr std::uint32_t as_advised = 0xffffffff;
-  std::uint32_t sm = 0;  // of slices: the multiprocessor that works, from 1 on; 0 of other probes
+  std::uint32_t sm = 0;  // of slices, in older traces: the multiprocessor that works, from 1 on
 
   auto operator<=>(const Shape&) const = default;
 };

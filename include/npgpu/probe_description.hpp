@@ -31,10 +31,8 @@ enum class ProbeQuestion {
   tensor_power,      // products of small matrices, by tensor cores
   matrix_products,   // by a library, in the device's memory
   ladder,            // kernels that do the same work, each by one idea better than the one before
-  roofline,          // operations on what is read, by how many there are for each byte
   migration,         // pages that move between host and device
   bank_conflicts,    // of shared memory, by words that are loaded
-  l2_slices,         // lines of L2, by multiprocessor
 };
 
 // Axes that only some shapes have.
@@ -42,17 +40,13 @@ struct OwnAxes {
   bool stride = false, offset = false, ways = false, rung = false;
   bool resources = false;  // registers and shared_bytes
   bool matrices = false;   // m, n, k, panels, ops, alpha and beta
-  bool intensity = false;
   bool pages = false;
-  bool sm = false;
   bool cluster = false;
   bool columns = false;  // n alone
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
-  bool has_pattern() const {
-    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages || sm;
-  }
+  bool has_pattern() const { return stride || offset || ways || rung || resources || cluster || columns || pages; }
 };
 
 // What work is counted in.
@@ -115,7 +109,7 @@ struct ProbeDescription {
   std::string_view rank() const { return name; }
 };
 
-// Of a probe that this build does not know, as a newer one may have written: patterns, and nothing else.
+// Of a probe that this build does not know, as another version may have written: patterns, and nothing else.
 const ProbeDescription& description_of(std::string_view probe);
 inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
 inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }

@@ -17,7 +17,6 @@
 
 #include "probes/bandwidth/loop.hpp"
 #include "probes/compute/chain_loop.hpp"
-#include "probes/roofline/walk_loop.hpp"
 
 namespace npgpu {
 namespace {
@@ -58,19 +57,13 @@ chains::Chains chains_of(DataType type, unsigned ilp) {
   return {};
 }
 loops::Loop loop_of(Operation operation, unsigned ilp) { return loop_of<Of<double>>(operation, ilp); }
-walks::Walk walk_of(DataType type, const walks::Work& work) {
-  if (type == DataType::fp32) return walk_of<Of<float>>(work);
-  if (type == DataType::fp64) return walk_of<Of<double>>(work);
-  return nullptr;
-}
 
 }  // namespace
 
-const simd::Code simd::NPGPU_ISA{chains_of, loop_of, walk_of};
+const simd::Code simd::NPGPU_ISA{chains_of, loop_of};
 
 }  // namespace npgpu
 #else
 const npgpu::simd::Code npgpu::simd::NPGPU_ISA{[](DataType, unsigned) { return chains::Chains{}; },
-                                               [](Operation, unsigned) -> loops::Loop { return nullptr; },
-                                               [](DataType, const walks::Work&) -> walks::Walk { return nullptr; }};
+                                               [](Operation, unsigned) -> loops::Loop { return nullptr; }};
 #endif
