@@ -5,7 +5,7 @@
 #include "netpipe/devices/simulated/warp_accesses.hpp"
 #include "npgpu/laws.hpp"
 #include "probed.hpp"
-#include "probes/patterns.hpp"
+#include "probes/patterns/patterns.hpp"
 
 namespace patterns_simulated_test {
 

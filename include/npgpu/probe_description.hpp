@@ -103,6 +103,16 @@ struct ProbeDescription {
   std::optional<Counted> counted{};  // where that is neither bytes nor operations
   std::vector<LawRule> laws{};
   std::vector<UnitRate> unit_rates{};
+
+  // What a device of blocks of threads is asked: GPUs and simulated devices. A family has its own where it differs, as
+  // hosts do, whose lanes are all or one (probes/runner.hpp).
+  std::vector<ProbeCase> (*cases)(const std::string& device) = nullptr;
+  const char* there_are = "";  // these cases in words, for whoever asks for another
+  std::vector<Shape> (*shapes)(const ProbeCase&, const Layout&) = nullptr;        // corners first, each once
+  std::vector<Shape> (*usual_shapes)(const ProbeCase&, const Layout&) = nullptr;  // Probe::default_shapes(); null: all
+  std::optional<std::string> (*refuses)(const ProbeCase&, const Shape&) = nullptr;  // whatever the device
+  const char* no_limit = "";  // why nothing is known that no rate exceeds; empty: a family says what is
+
   // What compare() has of a case among the numbers that stand for a device.
   std::vector<FigureChoice> (*key_figures)(const ProbeCase&) = figures_by_operation;
 

@@ -42,6 +42,8 @@ const LawRule* rule_of(const ProbeCase& c) {
   return found == laws.end() ? nullptr : &*found;
 }
 
+std::string_view Probe::summary() const { return description_of(name()).summary; }
+
 std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
   if (auto why = refuses_case(step.question)) return why;
   const Shape &s = step.axes, none{};
