@@ -1,47 +1,45 @@
 // What the probes of GPUs share. Device code, too.
 #pragma once
 
-#include <algorithm>
+#include <limits>
+#include <vector>
 
+#include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "netpipe/devices/host/memory.hpp"
+#include "probes/walks.hpp"
 #include "probes/runner.hpp"
 
 namespace npgpu::cuda {
 
-class CudaProbe : public Probe {
+// One probe on GPUs: const Cuda access_probe({{.name = "access", .open = runs<AccessRunner>}});
+class CudaProbe final : public DescribedProbe {
  public:
+  CudaProbe(const ProbeParts& parts) : DescribedProbe(parts) {}
   std::string_view device_kind() const override { return "cuda"; }
-  std::string_view summary() const override { return summary_of(name()); }
-  std::optional<std::string> refuses_case(const ProbeCase& c) const final {
-    if (auto why = why_not_there(c.device)) return why;
-    return refuses_question(c);
-  }
-  std::vector<ProbeCase> cases(const std::string& device) const final {
-    auto all = questions(device);
-    std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
-    return all;
-  }
-  ProbeContext context(const ProbeCase& c) const final {
-    const int ordinal = ordinal_or_throw(c.device);
-    return {layout_of(ordinal), limit(c, ordinal), library(c)};
-  }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
-  MemoryNeed available(const ProbeCase& c) const final {
+  MemoryNeed available(const ProbeCase& c) const override {
     return {host::free_host_memory(), free_memory(ordinal_or_throw(c.device))};
   }
 
- protected:
-  virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
-  bool knows(const ProbeCase& c) const {  // as one of questions()
-    const auto all = questions(c.device);
-    return std::ranges::find(all, c) != all.end();
+ private:
+  std::optional<std::string> why_not_there(const std::string& device) const override {
+    return cuda::why_not_there(device);
   }
-  virtual std::optional<std::string> refuses_question(const ProbeCase&) const = 0;
-  virtual Limit limit(const ProbeCase&, int ordinal) const = 0;
-  virtual std::string library(const ProbeCase&) const { return {}; }  // see ProbeContext
+  Layout layout(const ProbeCase& c) const override { return layout_of(ordinal_or_throw(c.device)); }
+  std::optional<std::string> why_no_grid(const ProbeCase&, const Shape& s) const override { return refuses_grid(s); }
 };
+using Cuda = Joined<Probe, CudaProbe>;
+
+// For ProbeParts::limit.
+inline Limit limit_of_memory(const ProbeCase& c, const Layout&) { return devices::find(c.device).memory; }
+inline Limit limit_of_arithmetic(const ProbeCase& c, const Layout&) {
+  return arithmetic_limit(c.type, ordinal_or_throw(c.device));
+}
+inline Limit limit_of_tensor_cores(const ProbeCase& c, const Layout&) {
+  return tensor_limit(c.type, ordinal_or_throw(c.device));
+}
+inline int capability_of(const ProbeCase& c) { return capability_of(ordinal_or_throw(c.device)); }
 
 class CudaProbeRunner : public ProbeRunner {
  public:
@@ -59,6 +57,66 @@ class CudaProbeRunner : public ProbeRunner {
  private:
   ProbeBench bench_;
 };
+
+// Of probes whose threads each leave one word, which the host can compute.
+class SumsRunner : public CudaProbeRunner {
+ public:
+  using CudaProbeRunner::CudaProbeRunner;
+
+ protected:
+  // A run of so many repeats; also none, because the driver loads a kernel at its first launch, which no trial should
+  // wait for.
+  virtual ProbeSample timed(std::uint32_t repeats) = 0;
+  // The word of this thread after a run of so many repeats.
+  virtual std::uint32_t expected(std::uint32_t block, std::uint32_t thread, std::uint64_t repeats) const = 0;
+
+  // At the end of set_up().
+  void make_ready() {
+    if (results_.bytes() < result_bytes()) results_ = Buffer(Memory::device, result_bytes());
+    timed(0);
+  }
+  std::uint32_t* results() const { return reinterpret_cast<std::uint32_t*>(results_.data()); }
+  std::uint64_t threads() const { return std::uint64_t{shape().blocks} * shape().threads; }
+
+  std::optional<std::string> wrong_result() override {
+    bench().gpu().make_current();
+    const auto found = read<std::uint32_t>(results_.data(), threads());
+    for (std::uint32_t block = 0, i = 0; block < shape().blocks; ++block)
+      for (std::uint32_t thread = 0; thread < shape().threads; ++thread, ++i)
+        if (found[i] != expected(block, thread, repeats_))
+          return "thread " + std::to_string(thread) + " of block " + std::to_string(block) + " left " +
+                 std::to_string(found[i]) + ", not the " + std::to_string(expected(block, thread, repeats_)) + " of " +
+                 std::to_string(repeats_) + " repeats";
+    return std::nullopt;
+  }
+  template <class T> std::vector<T> read(const void* from, std::uint64_t count) const {
+    std::vector<T> here(count);
+    cuda::check(cudaMemcpyAsync(here.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost, stream()),
+                "reading results");
+    cuda::check(cudaStreamSynchronize(stream()), "reading results");
+    return here;
+  }
+
+ private:
+  ProbeSample launch(std::uint64_t repeats) final {
+    if (repeats > std::numeric_limits<std::uint32_t>::max())
+      throw Error(ErrorKind::usage, "a run of this probe has at most 2^32 - 1 repeats");
+    bench().gpu().make_current();
+    cuda::check(cudaMemsetAsync(results_.data(), 0xA5, result_bytes(), stream()), "poisoning the results");
+    repeats_ = repeats;
+    return timed(static_cast<std::uint32_t>(repeats));
+  }
+  std::uint64_t result_bytes() const { return threads() * sizeof(std::uint32_t); }
+
+  Buffer results_;
+  std::uint64_t repeats_ = 0;
+};
+
+__global__ inline void fill_pattern(std::uint32_t* words, std::uint64_t count, std::uint32_t factor = pattern_word(1)) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x)
+    words[i] = factor * static_cast<std::uint32_t>(i);
+}
 
 // A block's own record of its run: from when the block's first warp is there to when all have ended; nothing where no
 // record is asked for. The clock is read before the first barrier: after it, other warps may run long before this one's

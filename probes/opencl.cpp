@@ -76,26 +76,18 @@ std::optional<std::string> refuses_grid(const std::string& id, const Shape& shap
 
 // ---- OpenclProbe ---------------------------------------------------------------------------------------------------
 
-std::optional<std::string> OpenclProbe::refuses_case(const ProbeCase& c) const {
+std::optional<std::string> OpenclProbe::why_not_there(const std::string& device) const {
   try {
-    (void)find_or_throw(c.device);
+    (void)find_or_throw(device);
+    return std::nullopt;
   } catch (const Error& why) {
     return why.what();
   }
-  return refuses_question(c);
 }
 
-std::vector<ProbeCase> OpenclProbe::cases(const std::string& device) const {
-  auto all = questions(device);
-  std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
-  return all;
-}
-
-ProbeContext OpenclProbe::context(const ProbeCase& c) const { return {probed_layout(c.device, c.type), limit(c), {}}; }
-
-MemoryNeed OpenclProbe::needs(std::span<const ProbeStep> steps) const {
-  const std::uint64_t bytes = max_bytes_of(steps);
-  if (!steps.empty() && opencl::is_cpu(steps.front().question.device)) return {bytes, 0};
+MemoryNeed needs_of(std::span<const ProbeStep> steps, std::uint64_t arrays) {
+  const std::uint64_t bytes = arrays * max_bytes_of(steps);
+  if (!steps.empty() && is_cpu(steps.front().question.device)) return {bytes, 0};
   return {0, bytes};
 }
 

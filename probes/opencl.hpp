@@ -36,20 +36,26 @@ std::optional<std::string> why_no_local_memory(const std::string& device);
 // Why no launch has this grid.
 std::optional<std::string> refuses_grid(const std::string& device, const Shape&);
 
-class OpenclProbe : public Probe {
- public:
-  std::string_view device_kind() const override { return "opencl"; }
-  std::optional<std::string> refuses_case(const ProbeCase&) const final;
-  std::vector<ProbeCase> cases(const std::string& device) const final;
-  ProbeContext context(const ProbeCase&) const final;
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override;
-  MemoryNeed available(const ProbeCase&) const final;
+// So many arrays of the largest set: in the host's memory, where the device is its CPU.
+MemoryNeed needs_of(std::span<const ProbeStep> steps, std::uint64_t arrays = 1);
 
- protected:
-  virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
-  virtual std::optional<std::string> refuses_question(const ProbeCase&) const = 0;
-  virtual Limit limit(const ProbeCase&) const = 0;
+// One probe on OpenCL devices: const OpenCl onchip_by_opencl({{.name = "onchip", .open = runs<OpenclOnchipRunner>}});
+class OpenclProbe final : public DescribedProbe {
+ public:
+  OpenclProbe(const ProbeParts& parts) : DescribedProbe(parts) {}
+  std::string_view device_kind() const override { return "opencl"; }
+  MemoryNeed available(const ProbeCase&) const override;
+
+ private:
+  std::optional<std::string> why_not_there(const std::string& device) const override;
+  Layout layout(const ProbeCase& c) const override { return probed_layout(c.device, c.type); }
+  Layout layout_for_shapes(const ProbeCase& c) const override { return opencl::layout_for_shapes(c.device, c.type); }
+  std::optional<std::string> why_no_grid(const ProbeCase& c, const Shape& s) const override {
+    return refuses_grid(c.device, s);
+  }
+  MemoryNeed needs_of_sets(std::span<const ProbeStep> steps) const override { return needs_of(steps); }
 };
+using OpenCl = Joined<Probe, OpenclProbe>;
 
 constexpr std::uint32_t poison = 0xA5A5A5A5;  // results before a run
 

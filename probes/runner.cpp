@@ -25,34 +25,67 @@ const Probe& find_probe(std::string_view name, const std::string& device) {
               fmt::format("--device: probe {} has nothing for '{}'; it has {}", name, device, fmt::join(kinds, ", ")));
 }
 
-std::string_view summary_of(std::string_view probe) { return description_of(probe).summary; }
-
-std::optional<std::string> refuses_gpu_bandwidth(const ProbeCase& c) {
-  if (c.operation < Operation::rmw || c.operation > Operation::triad)
-    return "probe bandwidth has the operations rmw, read, write, copy and triad";
-  if (c.space != Space::global) return "probe bandwidth works in global memory only";
-  if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
-  if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
-    return "only rmw and read have a dependent form, where a step's address comes from what the last one loaded";
-  return std::nullopt;
+Limit limit_of_banks(const Layout& l) {
+  return {128.0 * l.units * l.clock_mhz * 1e6,
+          "32 banks of 4 bytes a cycle (CUDA C++ Programming Guide) * multiprocessors * highest clock"};
 }
 
-std::optional<std::string> refuses_gpu_compute(const ProbeCase& c) {
-  if (c.operation != Operation::fma) return "probe compute has the operation fma only";
-  if (c.space != Space::registers) return "probe compute works in registers only";
-  if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
-  return std::nullopt;
+std::vector<ProbeCase> DescribedProbe::questions(const std::string& device) const {
+  return it_.cases ? it_.cases(device) : description_of(name()).cases(device);
 }
 
-std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType type, Space space,
-                                       std::initializer_list<Operation> dependent) {
-  std::vector<ProbeCase> all;
-  const auto add = [&](Operation op, Form form) { all.push_back({"bandwidth", device, op, type, form, space}); };
-  for (const Operation op : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
-    add(op, Form::streaming);
-  for (const Operation op : dependent) add(op, Form::dependent);
+std::vector<ProbeCase> DescribedProbe::cases(const std::string& device) const {
+  auto all = questions(device);
+  std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
   return all;
 }
+
+std::optional<std::string> DescribedProbe::refuses_case(const ProbeCase& c) const {
+  if (auto why = why_not_there(c.device)) return why;
+  if (auto why = it_.refuses_case ? it_.refuses_case(c) : std::nullopt) return why;
+  if (const auto all = questions(c.device); std::ranges::find(all, c) == all.end())
+    return description_of(name()).there_are;
+  return it_.lacks ? it_.lacks(c) : std::nullopt;
+}
+
+std::optional<std::string> DescribedProbe::refuses_shape(const ProbeCase& c, const Shape& shape) const {
+  if (auto why = it_.any_grid ? std::nullopt : why_no_grid(c, shape)) return why;
+  const ProbeDescription& described = description_of(name());
+  if (auto why = described.refuses ? described.refuses(c, shape) : std::nullopt) return why;
+  return it_.refuses ? it_.refuses(c, shape) : std::nullopt;
+}
+
+std::vector<Shape> DescribedProbe::taken(const ProbeCase& c, std::vector<Shape> all) const {
+  std::erase_if(all, [&](const Shape& shape) { return refuses_shape(c, shape).has_value(); });
+  return all;
+}
+
+std::vector<Shape> DescribedProbe::shapes(const ProbeCase& c) const {
+  if (refuses_case(c)) return {};
+  return taken(c, (it_.shapes ? it_.shapes : description_of(name()).shapes)(c, layout_for_shapes(c)));
+}
+
+std::vector<Shape> DescribedProbe::default_shapes(const ProbeCase& c) const {
+  const auto usual = it_.usual_shapes ? it_.usual_shapes : description_of(name()).usual_shapes;
+  if (!usual || refuses_case(c)) return shapes(c);
+  return taken(c, usual(c, layout_for_shapes(c)));
+}
+
+bool DescribedProbe::takes_operands(const ProbeCase& c, Operands operands) const {
+  return it_.takes ? it_.takes(c, operands) : operands == Operands::usual;
+}
+
+ProbeContext DescribedProbe::context(const ProbeCase& c) const {
+  const Layout its = layout(c);
+  return {its, it_.limit ? it_.limit(c, its) : Limit{not_measured, description_of(name()).no_limit},
+          it_.library ? it_.library(c) : std::string()};
+}
+
+MemoryNeed DescribedProbe::needs(std::span<const ProbeStep> steps) const {
+  return it_.needs ? it_.needs(steps) : needs_of_sets(steps);
+}
+
+MemoryNeed DescribedProbe::needs_of_sets(std::span<const ProbeStep> steps) const { return {0, max_bytes_of(steps)}; }
 
 std::uint64_t max_bytes_of(std::span<const ProbeStep> steps) {
   std::uint64_t bytes = 0;

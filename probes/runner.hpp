@@ -37,39 +37,62 @@ class ProbeRunner : public Runner<Probes> {
   bool ran_ = false;
 };
 
-// A probe whose work this runner does.
-template <class Base, class Run> class ProbeOf : public Base {
- public:
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const final {
-    return std::make_unique<Run>(*this, steps);
-  }
+// One probe on the devices of a family: what runs it, and what its description cannot say. What is null is as the
+// description has it.
+struct ProbeParts {
+  std::string_view name{};
+  std::unique_ptr<Runner<Probes>> (*open)(const Probe&, std::span<const ProbeStep>) = nullptr;
+  std::vector<ProbeCase> (*cases)(const std::string& device) = nullptr;
+  std::vector<Shape> (*shapes)(const ProbeCase&, const Layout&) = nullptr;
+  std::vector<Shape> (*usual_shapes)(const ProbeCase&, const Layout&) = nullptr;
+  std::optional<std::string> (*refuses_case)(const ProbeCase&) = nullptr;           // before: is it one of the cases
+  std::optional<std::string> (*lacks)(const ProbeCase&) = nullptr;                  // what of the device, for a case
+  std::optional<std::string> (*refuses)(const ProbeCase&, const Shape&) = nullptr;  // after the description
+  bool any_grid = false;                                                            // the family's rule does not hold
+  Limit (*limit)(const ProbeCase&, const Layout&) = nullptr;
+  bool (*takes)(const ProbeCase&, Operands) = nullptr;        // null: the usual ones
+  MemoryNeed (*needs)(std::span<const ProbeStep>) = nullptr;  // null: the largest working set
+  std::string (*library)(const ProbeCase&) = nullptr;         // see ProbeContext
+  bool allows_context_reset = true;
 };
-// As it describes itself, for all devices.
-std::string_view summary_of(std::string_view probe);
+// For ProbeParts::open.
+template <class Run> std::unique_ptr<Runner<Probes>> runs(const Probe& probe, std::span<const ProbeStep> steps) {
+  return std::make_unique<Run>(probe, steps);
+}
+
+// Of memories whose banks send 4 bytes a cycle each.
+Limit limit_of_banks(const Layout&);
+
+class DescribedProbe : public Probe {
+ public:
+  explicit DescribedProbe(const ProbeParts& parts) : it_(parts) {}
+  std::string_view name() const final { return it_.name; }
+  std::vector<ProbeCase> cases(const std::string& device) const final;
+  std::vector<Shape> shapes(const ProbeCase&) const final;
+  std::vector<Shape> default_shapes(const ProbeCase&) const final;
+  bool takes_operands(const ProbeCase& c, Operands operands) const final;
+  std::optional<std::string> refuses_case(const ProbeCase&) const final;
+  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const final;
+  ProbeContext context(const ProbeCase&) const final;
+  MemoryNeed needs(std::span<const ProbeStep> steps) const final;
+  bool allows_context_reset() const final { return it_.allows_context_reset; }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const final { return it_.open(*this, steps); }
+
+ protected:
+  virtual std::optional<std::string> why_not_there(const std::string& device) const = 0;
+  virtual Layout layout(const ProbeCase&) const = 0;
+  virtual Layout layout_for_shapes(const ProbeCase& c) const { return layout(c); }
+  virtual std::optional<std::string> why_no_grid(const ProbeCase&, const Shape&) const = 0;
+  virtual MemoryNeed needs_of_sets(std::span<const ProbeStep> steps) const;  // of the device's own memory
+
+ private:
+  std::vector<ProbeCase> questions(const std::string& device) const;
+  std::vector<Shape> taken(const ProbeCase&, std::vector<Shape>) const;
+
+  ProbeParts it_;
+};
 
 // The largest working set among these steps.
 std::uint64_t max_bytes_of(std::span<const ProbeStep>);
-
-// Every operation in the streaming form, then these in the dependent one.
-std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType, Space,
-                                       std::initializer_list<Operation> dependent);
-// Why a GPU, whatever its kernels are written in, has no such case.
-std::optional<std::string> refuses_gpu_bandwidth(const ProbeCase&);
-std::optional<std::string> refuses_gpu_compute(const ProbeCase&);
-
-// What a probe asks of a device of this layout, corners first, each shape once. GPUs and simulated devices share them;
-// a CPU has its own, because its lanes are all or one.
-//
-// One-One; One-All and All-All over threads per block and ilp; All-One over blocks per unit, the first of them alone.
-std::vector<Shape> compute_shapes(const Layout&);
-// A working set so much larger than the last cache that the cache answers for little of it, where memory allows.
-std::uint64_t bytes_beyond_caches(const Layout&);
-// The same corners on memory far beyond the cache, over access widths, threads and accesses in flight; and one
-// working set inside the cache. The dependent form has one access in flight.
-std::vector<Shape> bandwidth_shapes(const Layout&, Form);
-// One thread that chases through working sets from `least` to `most`, so many to the octave, in whole steps; half as
-// many above `large`, which take long to lay out.
-std::vector<Shape> chase_shapes(std::uint32_t access_bytes, std::uint64_t step, std::uint64_t least, std::uint64_t most,
-                                int of_octave, std::uint64_t large = UINT64_MAX);
 
 }  // namespace npgpu

@@ -1,9 +1,9 @@
+#include "probes/shapes.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "netpipe/engine/each_once.hpp"
-#include "probes/patterns.hpp"
-#include "probes/runner.hpp"
 
 namespace npgpu {
 
@@ -20,6 +20,20 @@ std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::
 }
 
 }  // namespace
+
+std::uint32_t filling_blocks(const Layout& l, std::uint32_t threads) {
+  const std::uint32_t most = l.max_blocks_per_unit ? l.max_blocks_per_unit : 1;
+  const std::uint32_t resident =
+      l.max_threads_per_unit ? l.max_threads_per_unit : 2 * std::max(l.max_threads_per_block, 1u);
+  return l.units * std::clamp(resident / threads, 1u, most);
+}
+
+std::optional<std::string> refuses_gpu_compute(const ProbeCase& c) {
+  if (c.operation != Operation::fma) return "probe compute has the operation fma only";
+  if (c.space != Space::registers) return "probe compute works in registers only";
+  if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
+  return std::nullopt;
+}
 
 std::vector<Shape> compute_shapes(const Layout& l) {
   std::vector<Shape> list;
@@ -45,6 +59,26 @@ std::uint64_t bytes_beyond_caches(const Layout& l) {
   const std::uint64_t fits = l.memory_bytes ? l.memory_bytes / 8 : UINT64_MAX;
   const std::uint64_t far = std::min(cache * gpu_far_beyond, fits) / (64 * MiB) * (64 * MiB);
   return far ? far : fits / MiB * MiB;
+}
+
+std::optional<std::string> refuses_gpu_bandwidth(const ProbeCase& c) {
+  if (c.operation < Operation::rmw || c.operation > Operation::triad)
+    return "probe bandwidth has the operations rmw, read, write, copy and triad";
+  if (c.space != Space::global) return "probe bandwidth works in global memory only";
+  if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
+  if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
+    return "only rmw and read have a dependent form, where a step's address comes from what the last one loaded";
+  return std::nullopt;
+}
+
+std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType type, Space space,
+                                       std::initializer_list<Operation> dependent) {
+  std::vector<ProbeCase> all;
+  const auto add = [&](Operation op, Form form) { all.push_back({"bandwidth", device, op, type, form, space}); };
+  for (const Operation op : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
+    add(op, Form::streaming);
+  for (const Operation op : dependent) add(op, Form::dependent);
+  return all;
 }
 
 std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {

@@ -9,6 +9,8 @@
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/probe_description.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::simulated {
 
@@ -78,15 +80,28 @@ class SimulatedRunner final : public ProbeRunner {
 
 }  // namespace
 
+std::vector<ProbeCase> SimulatedProbe::questions(const std::string& device) const {
+  return (it_.cases ? it_.cases : description_of(name()).cases)(device);
+}
+
 std::vector<ProbeCase> SimulatedProbe::cases(const std::string& device) const {
   if (why_no_kernels(spec_of(device), it_.need)) return {};
-  return it_.cases(device);
+  return questions(device);
+}
+
+std::vector<Shape> SimulatedProbe::shapes(const ProbeCase& c) const {
+  return (it_.shapes ? it_.shapes : description_of(name()).shapes)(c, context(c).layout);
+}
+
+std::vector<Shape> SimulatedProbe::default_shapes(const ProbeCase& c) const {
+  const auto usual = description_of(name()).usual_shapes;
+  return usual ? usual(c, context(c).layout) : shapes(c);
 }
 
 std::optional<std::string> SimulatedProbe::refuses_case(const ProbeCase& c) const {
   if (auto why = why_no_kernels(spec_of(c.device), it_.need)) return why;
   std::vector<std::string> known;
-  for (const ProbeCase& question : it_.cases(c.device)) {
+  for (const ProbeCase& question : questions(c.device)) {
     if (question == c) return std::nullopt;
     known.push_back(title(question));
   }
@@ -100,6 +115,8 @@ std::optional<std::string> SimulatedProbe::refuses_shape(const ProbeCase& c, con
   } catch (const Error& e) {
     return e.what();
   }
+  const ProbeDescription& described = description_of(name());
+  if (auto why = described.refuses ? described.refuses(c, shape) : std::nullopt) return why;
   return it_.refuses ? it_.refuses(c, shape) : std::nullopt;
 }
 
@@ -119,7 +136,7 @@ ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
   layout.near_cache_bytes = static_cast<std::uint64_t>(m.l1_bytes);
   layout.memory_bytes = spec.memory_bytes;
   layout.clock_mhz = m.max_clock_hz / 1e6;
-  return {layout, it_.limit(c, m)};
+  return {layout, it_.limit ? it_.limit(c, m) : Limit{not_measured, description_of(name()).no_limit}};
 }
 
 MemoryNeed SimulatedProbe::available(const ProbeCase& c) const { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
@@ -153,11 +170,67 @@ double beyond_l2(const Shape& s, const Multiprocessors& m) {
   return static_cast<double>(s.bytes) <= m.l2_bytes ? m.l2_bytes_per_s : m.bus_bytes_per_s;
 }
 
-std::vector<ProbeCase> reads_of(const char* probe, const std::string& device, std::initializer_list<Space> spaces) {
-  std::vector<ProbeCase> all;
-  for (const Space space : spaces)
-    all.push_back({.probe = probe, .device = device, .operation = Operation::read, .space = space});
-  return all;
+// ---- compute and bandwidth
+// ---------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr double steps_of_compute = 256;
+
+// A step is one FMA of each chain.
+Repeat compute_repeat(const ProbeCase& c, const Shape& shape, const Multiprocessors& m) {
+  Repeat repeat;
+  repeat.step.latency_cycles = c.type == DataType::fp64 ? m.fp64.latency_cycles : m.fma_latency_cycles;
+  repeat.step.instructions = shape.ilp * issues_of_fma(c, m);
+  repeat.steps = steps_of_compute;
+  repeat.work = operations_of_an_fma * shape.ilp * steps_of_compute * shape.threads * static_cast<double>(shape.blocks);
+  return repeat;
 }
+
+const Simulated compute_probe({{.name = "compute",
+                                .repeat = compute_repeat,
+                                .cases =
+                                    [](const std::string& device) {
+                                      std::vector<ProbeCase> all{{.probe = "compute", .device = device}};
+                                      if (multiprocessors_of(spec_of(device)).fp64.lanes > 0)
+                                        all.push_back({.probe = "compute", .device = device, .type = DataType::fp64});
+                                      return all;
+                                    },
+                                .limit = fma_limit}});
+
+// There are no caches: every thread's load takes the memory's latency, a multiprocessor has its way to memory, and the
+// bus moves whole transactions at its rate.
+// A step is `ilp` accesses of each thread, and a repeat is one step: where the grid is as large as the array, the array
+// once. A warp's accesses lie side by side, in whole transactions.
+Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Multiprocessors& m) {
+  const Operation op = question.operation;
+  const double loads = op == Operation::write   ? 0
+                       : op == Operation::triad ? 2
+                                                : 1,
+               moves = loads + (op == Operation::read ? 0 : 1);
+  const double access = shape.access_bytes, ilp = shape.ilp;
+  const std::uint32_t warps = shape.threads / warp_threads, left = shape.threads % warp_threads;
+  const auto on_bus = [&](std::uint32_t threads) {
+    return threads ? std::max(threads * access, m.transaction_bytes) : 0;
+  };
+  Repeat repeat;
+  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles : 0;  // nobody waits for a store
+  repeat.step.instructions = moves * ilp;
+  repeat.step.block_bytes = moves * ilp * access * shape.threads;
+  repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(warp_threads) + on_bus(left));
+  repeat.work = repeat.step.block_bytes * static_cast<double>(shape.blocks);
+  return repeat;
+}
+
+const Simulated bandwidth_probe({{.name = "bandwidth",
+                                  .need = Need::memory,
+                                  .repeat = bandwidth_repeat,
+                                  .cases =
+                                      [](const std::string& device) {
+                                        return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw});
+                                      },
+                                  .limit = memory_limit}});
+
+}  // namespace
 
 }  // namespace npgpu::simulated

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -29,16 +28,15 @@ struct Repeat {
 };
 using RepeatOf = Repeat (*)(const ProbeCase&, const Shape&, const Multiprocessors&);
 
-// One probe on simulated devices.
+// One probe on simulated devices: how long it takes, and what its description cannot say. What is null is as the
+// description has it.
 struct SimulatedParts {
   std::string_view name{};
-  std::string_view summary{};
   Need need = Need::compute;
   RepeatOf repeat = nullptr;
-  std::vector<ProbeCase> (*cases)(const std::string& device) = nullptr;  // all that it knows to ask, of any device
+  std::vector<ProbeCase> (*cases)(const std::string& device) = nullptr;
   std::vector<Shape> (*shapes)(const ProbeCase&, const Layout&) = nullptr;
-  std::vector<Shape> (*default_shapes)(const ProbeCase&, const Layout&) = nullptr;  // null: all of them
-  std::optional<std::string> (*refuses)(const ProbeCase&, const Shape&) = nullptr;  // beyond what any grid must be
+  std::optional<std::string> (*refuses)(const ProbeCase&, const Shape&) = nullptr;  // after the description
   Limit (*limit)(const ProbeCase&, const Multiprocessors&) = nullptr;
   std::uint64_t arrays = 1;  // that a shape takes, of its bytes each
 };
@@ -48,13 +46,10 @@ class SimulatedProbe final : public Probe {
   SimulatedProbe(const SimulatedParts& parts) : it_(parts) {}
   std::string_view name() const override { return it_.name; }
   std::string_view device_kind() const override { return "sim"; }
-  std::string_view summary() const override { return it_.summary; }
   bool takes_operands(const ProbeCase&, Operands) const override { return true; }  // its time does not depend on them
   std::vector<ProbeCase> cases(const std::string& device) const override;
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return it_.shapes(c, context(c).layout); }
-  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
-    return it_.default_shapes ? it_.default_shapes(c, context(c).layout) : shapes(c);
-  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override;
+  std::vector<Shape> default_shapes(const ProbeCase& c) const override;
   std::optional<std::string> refuses_case(const ProbeCase&) const override;
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const override;
   ProbeContext context(const ProbeCase&) const override;
@@ -63,6 +58,8 @@ class SimulatedProbe final : public Probe {
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override;
 
  private:
+  std::vector<ProbeCase> questions(const std::string& device) const;  // all that it knows to ask, of any device
+
   SimulatedParts it_;
 };
 using Simulated = Joined<Probe, SimulatedProbe>;
@@ -78,6 +75,5 @@ Limit memory_limit(const ProbeCase&, const Multiprocessors&);  // the memory's o
 // `ilp` accesses of each thread. Latencies of memories on the chip are not modelled: enough is in flight to hide them.
 Repeat reads(const Shape&);
 double beyond_l2(const Shape&, const Multiprocessors&);  // bytes per second of a set that only L2 or memory holds
-std::vector<ProbeCase> reads_of(const char* probe, const std::string& device, std::initializer_list<Space>);
 
 }  // namespace npgpu::simulated

@@ -1,5 +1,5 @@
 // What walks in circles must have summed: a formula, compared with walking.
-#include "probes/cycle_sum.hpp"
+#include "probes/walks.hpp"
 
 #include <doctest/doctest.h>
 

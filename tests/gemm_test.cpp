@@ -331,18 +331,18 @@ TEST_CASE("the lists of shapes: each once, and none is refused") {
   const std::uint32_t cores[] = {1, 2, 4};
   for (const Space space : {Space::global, Space::host}) {
     const ProbeCase c = gemm::gemm_case("sim:x", DataType::fp64, space);
-    auto all = gemm::device_shapes({}, c);
+    auto all = gemm::device_shapes(c, {});
     if (space == Space::host)
       for (const Shape& s : gemm::host_shapes(cores)) all.push_back(s);
     for (const Shape& s : all) CHECK(gemm::refuses(c, s).value_or("") == "");
   }
   for (const auto& list :
-       {gemm::device_shapes({}, gemm::gemm_case("x", DataType::fp32, Space::global)),
-        gemm::device_shapes({}, gemm::gemm_case("x", DataType::fp32, Space::host)), gemm::host_shapes(cores)})
+       {gemm::device_shapes(gemm::gemm_case("x", DataType::fp32, Space::global), {}),
+        gemm::device_shapes(gemm::gemm_case("x", DataType::fp32, Space::host), {}), gemm::host_shapes(cores)})
     CHECK(std::set<Shape>(list.begin(), list.end()).size() == list.size());
   // A device of 512 MiB holds no three matrices of 8192 * 8192.
   for (const Shape& s :
-       gemm::device_shapes({.memory_bytes = GiB / 2}, gemm::gemm_case("x", DataType::fp32, Space::global)))
+       gemm::device_shapes(gemm::gemm_case("x", DataType::fp32, Space::global), {.memory_bytes = GiB / 2}))
     CHECK(s.n < 8000);
 }
 

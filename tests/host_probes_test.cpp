@@ -33,7 +33,7 @@ std::unique_ptr<Runner<Probes>> open(const Probe& probe, const ProbeCase& questi
 
 }  // namespace
 
-TEST_CASE("compute, bandwidth, latency and roofline reach the host, and no other host") {
+TEST_CASE("compute, bandwidth and latency reach the host, and no other host") {
   std::set<std::string_view> names;
   for (const Probe* probe : of_host()) {
     names.insert(probe->name());
@@ -41,7 +41,7 @@ TEST_CASE("compute, bandwidth, latency and roofline reach the host, and no other
     CHECK_THROWS_AS(find_probe(probe->name(), "host:1"), Error);
     CHECK_FALSE(probe->summary().empty());
   }
-  CHECK(names == std::set<std::string_view>{"compute", "bandwidth", "latency", "roofline"});
+  CHECK(names == std::set<std::string_view>{"compute", "bandwidth", "latency"});
 }
 
 TEST_CASE("a layout is what the affinity mask, the registers and the caches say") {

@@ -9,7 +9,6 @@
 #include "probes/banks/shapes.hpp"
 #include "probes/cluster/shapes.hpp"
 #include "probes/instructions/shapes.hpp"
-#include "probes/slices/shapes.hpp"
 #include "probes/tma/shapes.hpp"
 #include "probes/wgmma/shapes.hpp"
 
@@ -110,10 +109,7 @@ TEST_CASE("a device that does not say how its clusters run has none, and says wh
   for (const auto& [probe, key] : {std::pair{"cluster", "cluster_blocks"},
                                    {"tma", "bulk_latency_cycles"},
                                    {"wgmma", "wgmma_latency_cycles"},
-                                   {"pages", "tlb_mib"},
-                                   {"code", "code_kib"},
                                    {"banks", "shared_conflict_cycles"},
-                                   {"slices", "l2_partitions"},
                                    {"instructions", "instructions_popc_lanes"}}) {
     CHECK(cases_of(probe, "sim:gtx280").empty());
     const auto why = find_probe(probe, "sim:gtx280").refuses_case({.probe = probe, .device = "sim:gtx280"});
@@ -185,37 +181,6 @@ TEST_CASE("numbers of a group's products stay exact: nine of them in fp16, and i
     }
 }
 
-TEST_CASE("pages: beyond the reach of the table of recent pages each load waits for a miss") {
-  const ChangedSpec spec = exact();
-  const ProbeCase chase = cases_of("pages", spec.id()).at(0);
-  const auto latency = [&](std::uint64_t bytes) {
-    return cycles(chase, {.access_bytes = 8, .bytes = bytes, .one_block_per_sm = 1});
-  };
-  const auto reach = static_cast<std::uint64_t>(says("tlb_mib")) * MiB;
-  CHECK(latency(reach) == doctest::Approx(281).epsilon(1e-4));
-  CHECK(latency(reach + 2 * MiB) == doctest::Approx(281 + says("tlb_miss_cycles")).epsilon(1e-4));
-  const DeviceParameters device = derived("pages", "sim:h200");
-  CHECK(value_of(device, "page cycles, 64 MiB") == doctest::Approx(281).epsilon(0.02));
-  CHECK(value_of(device, "page cycles, beyond 64 GiB") == doctest::Approx(281 + says("tlb_miss_cycles")).epsilon(0.02));
-  CHECK(find_probe("pages", spec.id())
-            .refuses({chase, {.access_bytes = 8, .bytes = 3 * MiB, .one_block_per_sm = 1}})
-            .value_or("")
-            .find("whole pages") != std::string::npos);
-}
-
-TEST_CASE("code: one instruction a cycle, and beyond the caches as fast as it comes") {
-  const ChangedSpec spec = exact();
-  const ProbeCase line = cases_of("code", spec.id()).at(0);
-  const auto cycles_of = [&](std::uint64_t bytes) {
-    return 32 * clock_hz / rate(line, {.blocks = 1, .threads = 32, .ilp = 4, .bytes = bytes});
-  };
-  const auto held = static_cast<std::uint64_t>(says("code_kib")) * KiB;
-  CHECK(cycles_of(held) == doctest::Approx(1).epsilon(1e-4));
-  CHECK(cycles_of(held + KiB) == doctest::Approx(16 / says("code_bytes_per_cycle")).epsilon(1e-4));
-  CHECK(value_of(derived("code", "sim:h200"), "code cycles, 256 KiB") ==
-        doctest::Approx(16 / says("code_bytes_per_cycle")).epsilon(0.02));
-}
-
 TEST_CASE("the largest of 32 bins that get 32 balls, and bins that hold one or two") {
   CHECK(expected_random_passes(1) == doctest::Approx(1));  // 32 words in all: each bank has one
   // Two rows, 64 words: no conflict in 2^32 of C(64, 32) choices, else two lanes in a bank.
@@ -275,49 +240,7 @@ TEST_CASE("banks: each lane more in a bank adds its cycles to a load, and a pass
   CHECK(std::ranges::count(law->points, Agreement::disagrees, &LawPoint::verdict) > 0);
 }
 
-TEST_CASE("L2's partitions: how many, whose they are, how far another is, and the block of the hash") {
-  for (const auto& [partitions, block] : {std::pair{2, 4096}, {2, 128}, {4, 65536}, {3, 512}}) {
-    CAPTURE(partitions);
-    CAPTURE(block);
-    const ChangedSpec spec("h200", [&](json& j) {
-      j["noise"] = json::object();
-      j["hardware"]["kernel_latency_us"] = 1e-9;
-      j["hardware"]["l2_partitions"] = partitions;
-      j["hardware"]["l2_hash_bytes"] = block;
-    });
-    const DeviceParameters device = derived("slices", spec.id());
-    const double near = says("l2_latency_cycles");
-    CHECK(value_of(device, "L2 partitions") == partitions);
-    CHECK(value_of(device, "L2 partition SMs, most") == 132 / partitions);
-    CHECK(value_of(device, "L2 partition SMs, fewest") == 132 / partitions);
-    CHECK(value_of(device, "L2 near line cycles") == doctest::Approx(near).epsilon(1e-3));
-    CHECK(value_of(device, "L2 far line cycles") == doctest::Approx(near + says("l2_far_cycles")).epsilon(1e-3));
-    CHECK(value_of(device, "L2 partition block") == block);
-    CHECK(value_of(device, "L2 near lines") == doctest::Approx(1.0 / partitions).epsilon(0.35));
-    CHECK(value_of(device, "L2 line load cycles") == doctest::Approx(near).epsilon(1e-3));
-  }
-}
-
-TEST_CASE("an L2 in one part has no far lines, and shapes that cannot be are refused in words") {
-  const ChangedSpec one("h200", [](json& j) { j["hardware"]["l2_partitions"] = 1; });
-  const DeviceParameters device = derived("slices", one.id());
-  CHECK(value_of(device, "L2 partitions") == 1);
-  CHECK(value_of(device, "L2 partition SMs, most") == 132);
-  CHECK_FALSE(find(device, "L2 far line cycles"));
-  CHECK_FALSE(find(device, "L2 partition block"));
-  const Probe& probe = find_probe("slices", "sim:h200");
-  const ProbeCase chase = case_of("slices", "sim:h200", Operation::chase, Space::l2);
-  const Shape good{.blocks = 132, .access_bytes = 8, .bytes = MiB, .one_block_per_sm = 1, .offset_bytes = 256, .sm = 3};
-  CHECK_FALSE(probe.refuses({chase, good}));
-  for (const auto& [change, what] : {std::pair<void (*)(Shape&), const char*>{[](Shape& s) { s.sm = 0; }, "from 1 on"},
-                                     {[](Shape& s) { s.sm = 133; }, "from 1 on"},
-                                     {[](Shape& s) { s.offset_bytes = 64; }, "no line"},
-                                     {[](Shape& s) { s.offset_bytes = MiB; }, "no line"},
-                                     {[](Shape& s) { s.ilp = 2; }, "one thread"}}) {
-    Shape changed = good;
-    change(changed);
-    CHECK(probe.refuses({chase, changed}).value_or("").find(what) != std::string::npos);
-  }
+TEST_CASE("words of banks that cannot be are refused in words") {
   const ProbeCase words = case_of("banks", "sim:h200", Operation::chase, Space::shared);
   for (const auto& [shape, what] :
        {std::pair<Shape, const char*>{{.threads = 32, .access_bytes = 4, .bytes = 3 * KiB, .rung = 1}, "power of two"},

@@ -5,7 +5,7 @@
 #include "netpipe/devices/simulated/warp_accesses.hpp"
 #include "npgpu/laws.hpp"
 #include "probed.hpp"
-#include "probes/patterns.hpp"
+#include "probes/patterns/patterns.hpp"
 
 namespace patterns_simulated_test {
 
@@ -267,6 +267,7 @@ TEST_CASE("probes that have no pattern refuse one") {
         {[](Shape& s) { s.ways = 2; }, "ways"},
         {[](Shape& s) { s.rung = 1; }, "rungs"},
         {[](Shape& s) { s.intensity = 64; }, "intensity"},
+        {[](Shape& s) { s.sm = 1; }, "sm"},
         {[](Shape& s) { s.cluster = 2; }, "clusters"},
         {[](Shape& s) { s.panels = 2; }, "m, n, k"}}) {
     Shape changed = shape;

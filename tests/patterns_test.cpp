@@ -1,13 +1,13 @@
 // Which shapes the patterns have: each is one that the kernels take, on a large and a small device and on one that says
 // little of itself.
-#include "probes/patterns.hpp"
+#include "probes/patterns/patterns.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "probes/occupancy/shapes.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace patterns_test {
 
@@ -34,21 +34,13 @@ const Layout layouts[] = {
 
 // All shapes of all cases that a probe has, with what refuses them.
 template <class Visit> void each_list(const Layout& l, Visit visit) {
-  const auto question = [](const char* probe, Space space) {
-    return ProbeCase{.probe = probe, .device = "host", .operation = Operation::read, .space = space};
-  };
-  for (const Space space : {Space::shared, Space::l1, Space::l2, Space::constant}) {
-    visit(question("onchip", space), patterns::onchip_shapes(l, space), patterns::refuses_onchip);
-    visit(question("onchip", space), patterns::usual_onchip_shapes(l, space), patterns::refuses_onchip);
+  for (const char* probe : {"onchip", "access", "atomics", "divergence", "reduction", "product", "staging"}) {
+    const ProbeDescription& described = description_of(probe);
+    for (const ProbeCase& c : described.cases("host")) {
+      visit(c, described.shapes(c, l), described.refuses);
+      if (described.usual_shapes) visit(c, described.usual_shapes(c, l), described.refuses);
+    }
   }
-  for (const Space space : {Space::l1, Space::l2})
-    visit(question("access", space), patterns::access_shapes(l, space), patterns::refuses_access);
-  for (const ProbeCase& c : patterns::atomics_cases("host"))
-    visit(c, patterns::atomics_shapes(l, c.space), patterns::refuses_atomics);
-  visit(patterns::divergence_case("host"), patterns::divergence_shapes(l), patterns::refuses_divergence);
-  visit(patterns::reduction_case("host"), patterns::reduction_shapes(l), patterns::refuses_reduction);
-  visit(patterns::product_case("host"), patterns::product_shapes(l), patterns::refuses_product);
-  visit(patterns::staging_case("host"), patterns::staging_shapes(l), patterns::refuses_staging);
 }
 
 }  // namespace
@@ -107,8 +99,8 @@ TEST_CASE("every shape is one that its kernel takes, and stands in its list once
 TEST_CASE("what is measured of every device is among what is measured in all") {
   for (const Layout& l : layouts)
     for (const Space space : {Space::shared, Space::l1, Space::l2, Space::constant}) {
-      const auto all = patterns::onchip_shapes(l, space);
-      const auto few = patterns::usual_onchip_shapes(l, space);
+      const auto all = patterns::onchip_shapes({.space = space}, l);
+      const auto few = patterns::usual_onchip_shapes({.space = space}, l);
       CHECK(few.size() <= 4);
       for (const Shape& s : few) CHECK(std::find(all.begin(), all.end(), s) != all.end());
     }
@@ -116,9 +108,9 @@ TEST_CASE("what is measured of every device is among what is measured in all") {
 
 TEST_CASE("caches are asked for up to their size") {
   const auto largest = [](const std::vector<Shape>& list) { return list.back().bytes; };
-  CHECK(largest(patterns::onchip_shapes(layouts[0], Space::l1)) == 256 * KiB);
-  CHECK(largest(patterns::onchip_shapes(layouts[0], Space::l2)) == 60 * MiB);
-  CHECK(largest(patterns::onchip_shapes(layouts[1], Space::l2)) == 6 * MiB);
+  CHECK(largest(patterns::onchip_shapes({.space = Space::l1}, layouts[0])) == 256 * KiB);
+  CHECK(largest(patterns::onchip_shapes({.space = Space::l2}, layouts[0])) == 60 * MiB);
+  CHECK(largest(patterns::onchip_shapes({.space = Space::l2}, layouts[1])) == 6 * MiB);
 }
 
 TEST_CASE("a walk lies in its memory: the last lane's last word is below the end") {
@@ -165,27 +157,27 @@ TEST_CASE("what no kernel does is refused, in words") {
     change(changed);
     CHECK(patterns::refuses_access(access, changed).has_value());
   }
-  const auto rungs = patterns::reduction_shapes(layouts[0]);
+  const auto rungs = patterns::reduction_shapes({}, layouts[0]);
   REQUIRE(rungs.size() == 8);
   CHECK(rungs[0].blocks == 3840 * MiB / 4 / 256);
   CHECK(rungs[3].blocks == 3840 * MiB / 4 / 512);
   CHECK(rungs[7].blocks == 132 * 8);
   Shape half = rungs[0];
   half.blocks /= 2;
-  CHECK(patterns::refuses_reduction(patterns::reduction_case("host"), half)->find("as large as") != std::string::npos);
+  CHECK(patterns::refuses_reduction({}, half)->find("as large as") != std::string::npos);
   half = rungs[6];
   half.blocks /= 2;
-  CHECK_FALSE(patterns::refuses_reduction(patterns::reduction_case("host"), half));
-  const auto tiles = patterns::product_shapes(layouts[0]);
+  CHECK_FALSE(patterns::refuses_reduction({}, half));
+  const auto tiles = patterns::product_shapes({}, layouts[0]);
   REQUIRE(tiles.size() == 6);
   CHECK(patterns::tile_of(tiles[0]) == 8);
   CHECK(tiles[0].blocks == 256 * 256);
   CHECK(patterns::rows_of_matrix(tiles[0]) == 2048);
   Shape odd = tiles[5];
   odd.bytes -= 4;
-  CHECK(patterns::refuses_product(patterns::product_case("host"), odd)->find("no square matrix") != std::string::npos);
+  CHECK(patterns::refuses_product({}, odd)->find("no square matrix") != std::string::npos);
   const Shape branch{.blocks = 1, .threads = 64, .ways = 33};
-  CHECK(patterns::refuses_divergence(patterns::divergence_case("host"), branch).has_value());
+  CHECK(patterns::refuses_divergence({}, branch).has_value());
 }
 
 }  // namespace patterns_test

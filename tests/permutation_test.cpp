@@ -1,4 +1,4 @@
-#include "probes/latency/permutation.hpp"
+#include "probes/walks.hpp"
 
 #include <doctest/doctest.h>
 

@@ -39,33 +39,10 @@ ProbeSeries reads(double per_s) {
 ProbeSeries arithmetic(DataType type, double per_s) {
   return at_rate({.probe = "compute", .type = type}, {.blocks = 8, .threads = 256, .ilp = 4}, per_s);
 }
-ProbeCase between(DataType type = DataType::fp32) {
-  return {.probe = "roofline", .type = type, .space = Space::global};
-}
-Shape of_intensity(double operations_a_byte) {
-  return {.blocks = 16,
-          .threads = 256,
-          .ilp = 4,
-          .access_bytes = 16,
-          .bytes = 64 * MiB,
-          .intensity = static_cast<std::uint32_t>(1024 * operations_a_byte)};
-}
-void add(ProbeSeries& series, double intensity, double per_s, double mhz = 1000) {
-  const ProbeSeries one = at_rate(series.question, of_intensity(intensity), per_s, mhz);
-  std::vector<double> us;
-  for (const ProbeSample& s : one.samples) us.push_back(s.device_us / 10);
-  add_point(series, of_intensity(intensity), one.visits.front().work, us);
-  give_cycles(series, mhz);
-}
-
 // Memory of 100 GB/s and 1600 GFLOP/s: the ridge is at 16.
-Trace with_points() {
-  ProbeSeries points = at_rate(between(), of_intensity(1), 100 * gb);
-  add(points, 8, 790 * gb);
-  add(points, 16, 1400 * gb);
-  add(points, 64, 1500 * gb, 940);
+Trace with_roofs() {
   Trace trace;
-  trace.of<Probes>() = {reads(100 * gb), arithmetic(DataType::fp32, 1600 * gb), points};
+  trace.of<Probes>() = {reads(100 * gb), arithmetic(DataType::fp32, 1600 * gb)};
   return trace;
 }
 
@@ -103,7 +80,7 @@ std::string refusal(const std::string& csv) {
 }  // namespace
 
 TEST_CASE("roofs are the best rates of the trace, and a ridge is the quotient of two") {
-  const Roofline device = only(with_points());
+  const Roofline device = only(with_roofs());
   REQUIRE(device.roofs.size() == 2);
   CHECK(device.roofs[0].name == "memory");
   CHECK(device.roofs[0].rate.value == doctest::Approx(100 * gb));
@@ -118,51 +95,28 @@ TEST_CASE("roofs are the best rates of the trace, and a ridge is the quotient of
   CHECK(device.missing.empty());
 }
 
-TEST_CASE("a point is compared with the lower of its two roofs") {
-  const Roofline device = only(with_points());
-  REQUIRE(device.points.size() == 4);
-  const auto& p = device.points;
-  CHECK(p[0].bound == "memory");
-  CHECK(p[0].roof == doctest::Approx(100 * gb));
-  CHECK(p[0].share.value == doctest::Approx(1));
-  CHECK(p[1].bound == "memory");
-  CHECK(p[1].share.value == doctest::Approx(790.0 / 800));
-  CHECK(p[1].memory == doctest::Approx(790.0 / 800));
-  CHECK(p[1].computing == doctest::Approx(790.0 / 1600));
-  CHECK(p[2].bound == "fp32");  // at the ridge
-  CHECK(p[2].share.value == doctest::Approx(1400.0 / 1600));
-  CHECK(p[3].bound == "fp32");
-  CHECK(p[3].roof == doctest::Approx(1600 * gb));
-}
-
-TEST_CASE("below its roof, a point says why: the ridge is near, or the clock was lower") {
-  const Roofline device = only(with_points());
-  CHECK(device.points[2].verdict == RoofVerdict::below);
-  REQUIRE_FALSE(device.points[2].doubts.empty());
-  CHECK(device.points[2].doubts.back() == "it is near the ridge: it also uses 88 % of memory");
-  const RooflinePoint& slow = device.points[3];  // 93.75 %, at 94 % of the clock
-  CHECK(slow.verdict == RoofVerdict::below);
-  CHECK(std::ranges::find(slow.doubts, "it ran at 940 MHz, fp32 at 1000: at its own clock it reaches 99.7 %") !=
-        slow.doubts.end());
-}
-
-TEST_CASE("points without a roof say which is missing; a trace without either has no roofline") {
-  Trace trace = with_points();
+TEST_CASE("a roof that is missing is named; a trace without any has no roofline") {
+  Trace trace = with_roofs();
   trace.of<Probes>().erase(trace.of<Probes>().begin());
-  const Roofline device = only(trace);
-  CHECK(device.points[0].verdict == RoofVerdict::no_roof);
-  REQUIRE(device.missing.size() == 1);
-  CHECK(device.missing[0].find("probe bandwidth --operation read") != std::string::npos);
+  REQUIRE(only(trace).missing.size() == 1);
+  CHECK(only(trace).missing[0].find("probe bandwidth --operation read") != std::string::npos);
   trace.of<Probes>() = {};
   CHECK(rooflines_of(trace).empty());
-  trace.of<Probes>() = {reads(100 * gb)};
-  CHECK(only(trace).missing.back().find("probe roofline") != std::string::npos);
+}
+
+// Of an older version; what is counted there is not known here.
+TEST_CASE("points of a probe that this build does not have are no roof") {
+  Trace trace = with_roofs();
+  trace.of<Probes>().push_back(
+      at_rate({.probe = "roofline", .operation = Operation::mma, .type = DataType::fp16, .space = Space::l2},
+              {.blocks = 16, .threads = 256, .bytes = 64 * MiB, .intensity = 1024}, 9e12));
+  CHECK(only(trace).roofs.size() == 2);
 }
 
 // L2 of 400 GB/s in sets of up to half of its 64 MiB; a small set is read faster, as lines leave L2 once for two
 // blocks.
-TEST_CASE("points whose bytes come from L2 or shared memory are compared with these") {
-  Trace trace = with_points();
+TEST_CASE("L2 has the roof of its largest set up to half of it, and a ridge with each arithmetic") {
+  Trace trace = with_roofs();
   const ProbeCase l2{.probe = "onchip", .operation = Operation::read, .space = Space::l2};
   const auto set = [](std::uint64_t bytes) {
     return Shape{.blocks = 8, .threads = 512, .ilp = 4, .access_bytes = 16, .bytes = bytes};
@@ -172,15 +126,7 @@ TEST_CASE("points whose bytes come from L2 or shared memory are compared with th
   for (const auto& [bytes, per_s] : {std::pair{24 * MiB, 400 * gb}, {60 * MiB, 450 * gb}})
     add_point(sets, set(bytes), per_s * 1e-3, {1000, 1010, 990, 1000, 1000, 1005, 995});
   give_cycles(sets, 1000);
-  ProbeCase from_l2 = between(), from_shared = between();
-  from_l2.space = Space::l2;
-  from_shared.space = Space::shared;
-  ProbeSeries points = at_rate(from_l2, of_intensity(2), 780 * gb);  // 97.5 % of 800
-  add(points, 8, 1440 * gb);                                         // 90 % of 1600
   trace.of<Probes>().push_back(sets);
-  trace.of<Probes>().push_back(points);
-  trace.of<Probes>().push_back(at_rate(from_shared, of_intensity(1), 700 * gb));
-
   const Roofline device = only(trace);
   CHECK(device.roof("L2")->rate.value == doctest::Approx(400 * gb));  // of 24 MiB
   std::map<std::string, double> ridges;
@@ -188,23 +134,10 @@ TEST_CASE("points whose bytes come from L2 or shared memory are compared with th
   CHECK(ridges.size() == 2);
   CHECK(ridges["L2"] == doctest::Approx(4));
   CHECK(ridges["memory"] == doctest::Approx(16));
-  REQUIRE(device.points.size() == 7);
-  CHECK(device.points[0].level == "memory");
-  const RooflinePoint &below = device.points[4], &right = device.points[5], &alone = device.points[6];
-  CHECK(below.level == "L2");
-  CHECK(below.bound == "L2");
-  CHECK(below.share.value == doctest::Approx(0.975));
-  CHECK(right.bound == "fp32");
-  CHECK(right.verdict == RoofVerdict::below);
-  CHECK(std::ranges::find(right.doubts, "2 % of what its threads issue are loads") != right.doubts.end());
-  // There is no roof of shared memory here.
-  CHECK(alone.verdict == RoofVerdict::no_roof);
-  REQUIRE(device.missing.size() == 1);
-  CHECK(device.missing[0].find("probe onchip --space shared") != std::string::npos);
 }
 
 TEST_CASE("two GPUs that were called cuda:0 in turn are two devices") {
-  Trace trace = with_points();
+  Trace trace = with_roofs();
   ProbeSeries other = reads(50 * gb);
   other.device_uuid = "GPU-other";
   trace.of<Probes>().push_back(other);
@@ -215,7 +148,7 @@ TEST_CASE("two GPUs that were called cuda:0 in turn are two devices") {
 }
 
 TEST_CASE("a kernel is bound by what takes longest at its roof") {
-  const Roofline device = only(with_points());
+  const Roofline device = only(with_roofs());
   // 80 GB take 0.8 s, 160 GFLOP take 0.1 s.
   const PlacedKernel memory = placed(device, mine(160 * gb, 80 * gb, 1000));
   CHECK(memory.intensity == doctest::Approx(2));
@@ -237,7 +170,7 @@ TEST_CASE("a kernel is bound by what takes longest at its roof") {
 }
 
 TEST_CASE("work without a roof is named, and nothing is said of a kernel that has no other") {
-  const Roofline device = only(with_points());
+  const Roofline device = only(with_roofs());
   const PlacedKernel half = placed(device, mine(160 * gb, 80 * gb, 1000, "tensor fp16"));
   CHECK(half.unknown == std::vector<std::string>{"tensor fp16"});
   CHECK(half.bound == "memory");
@@ -247,7 +180,7 @@ TEST_CASE("work without a roof is named, and nothing is said of a kernel that ha
 }
 
 TEST_CASE("of tensor cores the faster instruction is the roof") {
-  Trace trace = with_points();
+  Trace trace = with_roofs();
   const auto products = [](Operation operation, double per_s) {
     return at_rate({.probe = "tensor", .operation = operation, .type = DataType::fp16}, {.blocks = 4, .threads = 256},
                    per_s);
@@ -259,6 +192,29 @@ TEST_CASE("of tensor cores the faster instruction is the roof") {
   CHECK(device.roof("tensor fp16 mma")->rate.value == doctest::Approx(4e12));
   CHECK(device.roof("tensor") != nullptr);
   CHECK(device.roof("fp16") == nullptr);
+}
+
+TEST_CASE("where mma alone was measured on a GPU that has wgmma, the documented rate is the roof, or none is") {
+  ProbeSeries mma = at_rate({.probe = "tensor", .operation = Operation::mma, .type = DataType::fp16},
+                            {.blocks = 4, .threads = 256}, 4e12);
+  mma.limit = {6e12, "documented"};
+  Trace trace = with_roofs();
+  trace.of<Probes>().push_back(mma);
+  trace.provenance = {{"device0", {{"id", std::string("cuda:0")}, {"compute_capability", std::string("8.0")}}}};
+  CHECK(only(trace).roof("tensor fp16")->name == "tensor fp16 mma");
+  trace.provenance[0].second[1].second = std::string("9.0");
+  CHECK(only(trace).roof("tensor fp16")->name == "tensor fp16 peak");
+  const PlacedKernel product = placed(only(trace), mine(5.4e12, gb, 1000, "tensor fp16"));
+  CHECK(product.share == doctest::Approx(0.9));
+  CHECK_FALSE(product.is_beyond());
+  trace.of<Probes>().back().limit = {};
+  CHECK_FALSE(only(trace).roof("tensor fp16"));
+  CHECK(only(trace).missing.back().find("tensor fp16, of which mma reaches a part") != std::string::npos);
+  ProbeSeries groups = at_rate({.probe = "wgmma", .operation = Operation::wgmma, .type = DataType::fp16},
+                               {.blocks = 4, .threads = 256, .n = 256, .operands = Operands::random}, 5e12);
+  add_point(groups, {.blocks = 4, .threads = 256, .n = 256, .operands = Operands::zeros}, 9e9, {1000, 1000, 1000});
+  trace.of<Probes>().push_back(groups);
+  CHECK(only(trace).roof("tensor fp16")->rate.value == doctest::Approx(5e12));  // zeros are faster, and no roof
 }
 
 TEST_CASE("a profile with a record for each launch: units, thousands, launches of one name together") {

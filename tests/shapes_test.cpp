@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "probes/bandwidth/walk.hpp"
-#include "probes/runner.hpp"
+#include "probes/walks.hpp"
+#include "probes/shapes.hpp"
 
 namespace shapes_test {
 

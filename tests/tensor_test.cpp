@@ -10,7 +10,6 @@
 #include "fastest_rate.hpp"
 #include "npgpu/derive.hpp"
 #include "npgpu/probe.hpp"
-#include "probes/tensor/shapes.hpp"
 #include "probes/tensor/tiles.hpp"
 
 namespace tensor_test {

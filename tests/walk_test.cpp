@@ -1,5 +1,5 @@
 // A walk is right if counting its steps one by one gives what its closed form says.
-#include "probes/bandwidth/walk.hpp"
+#include "probes/walks.hpp"
 
 #include <doctest/doctest.h>
 

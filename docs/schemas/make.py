@@ -31,7 +31,7 @@ SAMPLES = {
     "report": [f"report T/{name}.h5" for name in ("h200_words", "h200x2_matrix", "h200_partition", "host", "h200_onchip", "h200_processes",
                                                   "h200_gemm", "h200_small_streams", "h200_rounds", "h100_frees", "h100_function", "h100_roofline", "h100_library", "h200_pieces", "h200x2_pieces",
                                                   "h200x4_collectives", "h200_jobs", "xeon_pocl")] +
-              ["probe roofline,compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
+              ["probe compute --type fp32 --device sim:h200 --rounds 2 --output points.h5 --quiet",
                "report points.h5", f"pieces {PIECES} --output pieces.h5 --quiet", "report pieces.h5",
                "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
                "collectives --device sim:h200x2 --sizes 8,128MiB --launch eager,graph --output graphs.h5 --quiet", "report graphs.h5",
@@ -41,7 +41,7 @@ SAMPLES = {
     "published": [f"derive T/{name}.h5 --published" for name in ("h200_probes", "h200_onchip", "h200_tensor")],
     "piece-advice": [f"pieces {PIECES} --output pieces.h5 --quiet", "predict pieces.h5 --pieces 10 --piece-bytes 3000",
                      "predict pieces.h5 --pieces 10 --piece-bytes 16"],
-    "roofline": ["probe roofline,bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
+    "roofline": ["probe bandwidth,compute --device sim:h200 --rounds 2 --output points.h5 --quiet", "roofline points.h5",
                  "roofline T/h200_probes.h5 --counts mine=2TFLOP,80GB,40ms --counts other=2TFLOP,0,40ms,tensor-fp16",
                  "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", "roofline T/h200_run_a.h5", "roofline T/h100_roofline.h5"],
     "parameters": [f"derive T/{name}.h5" for name in ("h200_run_a", "h200_probes", "host_chase", "h200_onchip", "h200_tensor", "h100_frees")],

@@ -42,6 +42,7 @@ enum class Call {
   pool_free,     // cudaFreeAsync into a pool that keeps the memory
   pool_trim,     // cudaFreeAsync, and cudaMemPoolTrimTo of all that the pool has
   managed_free,  // cudaFree of managed memory that is on the device
+  // These two are of older traces, and not measured.
   process_free,  // cudaFree by another process
   process_end,   // the end of another process, and of its context
   function,      // a function of the user's own (npgpu/function.hpp)

@@ -164,7 +164,7 @@ struct Shape {
   // them, and shared memory. 0 of other probes.
   std::uint32_t registers = 0, shared_bytes = 0;
   Operands operands = Operands::usual;
-  std::uint32_t intensity = 0;  // of roofline: operations for each KiB that is read; 0 of other probes
+  std::uint32_t intensity = 0;  // of roofline, in older traces: operations for each KiB that is read
   // Blocks of a cluster, which reach each other's shared memory; 0: no clusters. `stride` is then how many blocks on
   // the one lies whose memory a block reaches.
   std::uint32_t cluster = 0;
@@ -176,7 +176,7 @@ struct Shape {
   // measured.
   std::uint32_t host_columns = 0;
   static constexpr std::uint32_t as_advised = 0xffffffff;
-  std::uint32_t sm = 0;  // of slices: the multiprocessor that works, from 1 on; 0 of other probes
+  std::uint32_t sm = 0;  // of slices, in older traces: the multiprocessor that works, from 1 on
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -309,16 +309,17 @@ std::optional<std::string> flaw_of(const ProbeSample&);
 std::string intensity_text(const Shape&);  // "1/16 operations a byte"
 std::string text_of(const Shape&);         // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
-// One question about how devices are built, with the kernels that answer it on one kind of device. Its file ends with
-// NPGPU_REGISTERED(Probe, Class): probes/compute/host.cpp, probes/compute/cuda.cu. What is the same for all kinds of
-// device is the probe's description (npgpu/probe_description.hpp).
+// One question about how devices are built, with the kernels that answer it on one kind of device. What is the same for
+// all kinds of device, name, cases and shapes among it, is the probe's description (npgpu/probe_description.hpp).
 class Probe : public Backend<Probes> {
  public:
+  std::string_view summary() const final;  // its description's
   // What this device can answer, in the order in which it is asked.
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
-  // Those of them that are measured where every device is asked for everything, if the probe is (ProbeFacts::is_usual).
+  // Those of them that are measured where every device is asked for everything, if the probe is
+  // (ProbeDescription::is_usual).
   virtual std::vector<Shape> default_shapes(const ProbeCase& c) const { return shapes(c); }
   // Whether its kernels can work on such numbers.
   virtual bool takes_operands(const ProbeCase&, Operands operands) const { return operands == Operands::usual; }

@@ -31,10 +31,8 @@ enum class ProbeQuestion {
   tensor_power,      // products of small matrices, by tensor cores
   matrix_products,   // by a library, in the device's memory
   ladder,            // kernels that do the same work, each by one idea better than the one before
-  roofline,          // operations on what is read, by how many there are for each byte
   migration,         // pages that move between host and device
   bank_conflicts,    // of shared memory, by words that are loaded
-  l2_slices,         // lines of L2, by multiprocessor
 };
 
 // Axes that only some shapes have.
@@ -42,17 +40,13 @@ struct OwnAxes {
   bool stride = false, offset = false, ways = false, rung = false;
   bool resources = false;  // registers and shared_bytes
   bool matrices = false;   // m, n, k, panels, ops, alpha and beta
-  bool intensity = false;
   bool pages = false;
-  bool sm = false;
   bool cluster = false;
   bool columns = false;  // n alone
 
   // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
   // of what differs.
-  bool has_pattern() const {
-    return stride || offset || ways || rung || resources || intensity || cluster || columns || pages || sm;
-  }
+  bool has_pattern() const { return stride || offset || ways || rung || resources || cluster || columns || pages; }
 };
 
 // What work is counted in.
@@ -109,13 +103,23 @@ struct ProbeDescription {
   std::optional<Counted> counted{};  // where that is neither bytes nor operations
   std::vector<LawRule> laws{};
   std::vector<UnitRate> unit_rates{};
+
+  // What a device of blocks of threads is asked: GPUs and simulated devices. A family has its own where it differs, as
+  // hosts do, whose lanes are all or one (probes/runner.hpp).
+  std::vector<ProbeCase> (*cases)(const std::string& device) = nullptr;
+  const char* there_are = "";  // these cases in words, for whoever asks for another
+  std::vector<Shape> (*shapes)(const ProbeCase&, const Layout&) = nullptr;        // corners first, each once
+  std::vector<Shape> (*usual_shapes)(const ProbeCase&, const Layout&) = nullptr;  // Probe::default_shapes(); null: all
+  std::optional<std::string> (*refuses)(const ProbeCase&, const Shape&) = nullptr;  // whatever the device
+  const char* no_limit = "";  // why nothing is known that no rate exceeds; empty: a family says what is
+
   // What compare() has of a case among the numbers that stand for a device.
   std::vector<FigureChoice> (*key_figures)(const ProbeCase&) = figures_by_operation;
 
   std::string_view rank() const { return name; }
 };
 
-// Of a probe that this build does not know, as a newer one may have written: patterns, and nothing else.
+// Of a probe that this build does not know, as another version may have written: patterns, and nothing else.
 const ProbeDescription& description_of(std::string_view probe);
 inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
 inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }

@@ -1,7 +1,7 @@
-// The roofline of a device: the rates at which its memories and its arithmetic can go at most, kernels measured between
-// them, and kernels of the user's own. A kernel that does W operations on B bytes takes no less than W / P and B / Q at
-// a roof of P operations and one of Q bytes a second; the two are the same at an intensity of P / Q operations a byte,
-// the ridge (Williams, Waterman & Patterson 2009, CACM 52(4)).
+// The roofline of a device: the rates at which its memories and its arithmetic can go at most, and kernels of the
+// user's own. A kernel that does W operations on B bytes takes no less than W / P and B / Q at a roof of P operations
+// and one of Q bytes a second; the two are the same at an intensity of P / Q operations a byte, the ridge (Williams,
+// Waterman & Patterson 2009, CACM 52(4)).
 //
 // Example:
 //   for (const npgpu::Roofline& device : npgpu::rooflines_of(npgpu::read_trace("node.h5"))) {
@@ -24,13 +24,14 @@ namespace npgpu {
 
 // The best rate of a series of the trace, with the interval of that point. Of L2 that of the largest set that is no
 // more than half of it: of smaller ones the blocks of a multiprocessor meet at the same lines, which leave L2 once for
-// both.
+// both. Of tensor cores that have wgmma, where the trace has mma alone, which does not keep them busy, there is a
+// second roof: their documented rate.
 struct Roof {
-  std::string name{};      // "memory", "L2", "shared"; "fp32", "tensor fp16 mma"
+  std::string name{};      // "memory", "L2", "shared"; "fp32", "tensor fp16 mma", "tensor fp16 peak"
   bool is_memory = false;  // B/s; else operations a second
   Estimate rate{};
   double clock_mhz = not_measured;  // at which it was measured
-  std::string at{};                 // the shape
+  std::string at{};                 // the shape; of a documented rate its source
   std::vector<std::string> doubts{};
 };
 
@@ -40,38 +41,11 @@ struct Ridge {
   Estimate intensity{};  // operations a byte; its interval holds the quotients of all rates in both intervals
 };
 
-enum class RoofVerdict {
-  reaches,    // all of its interval is within 3 % of the roof, or above
-  below,      // none of it is
-  undecided,  // neither is certain
-  no_roof,    // the trace lacks a roof
-};
-template <>
-inline constexpr std::array<std::string_view, 4> names_of<RoofVerdict>{"reaches", "below", "undecided", "no-roof"};
-
-// A kernel of probe roofline.
-struct RooflinePoint {
-  ProbeCase question{};
-  double intensity = 0;  // operations a byte
-  Estimate rate{};       // operations a second
-  double clock_mhz = not_measured;
-  std::string arithmetic{};         // the roof of its type
-  std::string level{};              // the roof that its bytes come from: "memory", "L2", "shared"
-  std::string bound{};              // the lower of its two roofs there
-  double roof = not_measured;       // its height, operations a second
-  double memory = not_measured;     // parts of both roofs that the point uses
-  double computing = not_measured;  //
-  Estimate share{};                 // of the roof that bounds it; its interval holds the quotients of both intervals
-  RoofVerdict verdict = RoofVerdict::no_roof;
-  std::vector<std::string> doubts{};  // and why it is below its roof, a sentence each
-};
-
 struct Roofline {
   std::string device{}, device_name{}, device_uuid{};
   bool simulated = false;
-  std::vector<Roof> roofs{};    // memories, the slowest first; then arithmetic, as the trace has it
-  std::vector<Ridge> ridges{};  // of each arithmetic with each memory
-  std::vector<RooflinePoint> points{};
+  std::vector<Roof> roofs{};           // memories, the slowest first; then arithmetic, as the trace has it
+  std::vector<Ridge> ridges{};         // of each arithmetic with each memory
   std::vector<std::string> missing{};  // a sentence each: which roof is not known, and what would measure it
 
   // Null where there is none. Of "tensor fp16", which leaves the instruction open, the faster.

@@ -194,14 +194,14 @@ class CudaCallRunner final : public Runner<Calls> {
       case Call::free:
       case Call::pool_free:
       case Call::pool_trim:
-      case Call::managed_free:
-      case Call::process_free:
-      case Call::process_end: {
+      case Call::managed_free: {
         if (!after_free_) after_free_.emplace(gpu_.ordinal());
         const AfterFree::Seen seen = after_free_->measure(case_.call, shape_.bytes);
         return {seen.host, seen.done, seen.slowed};
       }
-      case Call::function: break;  // has a backend of its own
+      case Call::process_free:
+      case Call::process_end: break;  // of older traces
+      case Call::function: break;     // has a backend of its own
     }
     throw Error(ErrorKind::usage, title(case_) + ": no such call");
   }

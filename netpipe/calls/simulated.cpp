@@ -83,12 +83,12 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     case Call::pool_alloc_free: return {spec.must(call)};
     // Only a spec that says how fast its driver clears memory knows what follows a free.
     case Call::free:
-    case Call::pool_trim:
-    case Call::process_free:
-    case Call::process_end: return {spec.must(call), spec.clears(step.axes.bytes)};
+    case Call::pool_trim: return {spec.must(call), spec.clears(step.axes.bytes)};
     case Call::pool_free:
     case Call::managed_free: return {spec.must(call), Seconds{0}, false};
-    case Call::function: break;  // has a backend of its own
+    case Call::process_free:
+    case Call::process_end: break;  // of older traces
+    case Call::function: break;     // has a backend of its own
   }
   return {};
 }

@@ -18,6 +18,10 @@ Plan calls_plan(const Options& options) {
   if (const auto list = options.maybe("call")) wanted = parse_names<Call>("call", *list);
   if (std::ranges::count(wanted, Call::function))
     throw Error(ErrorKind::usage, "--call function: a function of your own is measured through the library");
+  for (const Call gone : {Call::process_free, Call::process_end})
+    if (std::ranges::count(wanted, gone))
+      throw Error(ErrorKind::usage,
+                  fmt::format("--call {}: is read of older traces, and no longer measured", name(gone)));
   Plan plan;
   for (const std::string& id : gpu_ids(options, "calls")) {
     const DeviceInfo device = devices::find(id);

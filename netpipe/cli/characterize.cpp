@@ -149,25 +149,14 @@ void add_calls(Plan& plan, const DeviceInfo& device, bool quick) {
   }
 }
 
-// A GPU's roofs are among its probes, also in a quick plan. A host's are not where there are GPUs.
-void add_roofline(Plan& plan, const DeviceInfo& device) {
-  for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
-    if (description_of(probe->name()).question != ProbeQuestion::roofline) continue;
-    for (const ProbeCase& c : probe->cases(device.id))
-      add<Probes>(plan, *probe, device, steps_of<Probes>(c, probe->shapes(c)));
-  }
-}
-
 // What is measured only where it is asked for, because it takes long.
-void add_extras(Plan& plan, const std::vector<DeviceInfo>& devices, const std::string& list, bool any_gpu) {
+void add_extras(Plan& plan, const std::vector<DeviceInfo>& devices, const std::string& list) {
   const auto words = split_names("with", list);
   for (const std::string& word : words)
-    if (word != "energy" && word != "roofline")
-      throw Error(ErrorKind::usage, fmt::format("--with: '{}' is neither energy nor roofline", word));
-  for (const std::string& word : words)
+    if (word != "energy") throw Error(ErrorKind::usage, fmt::format("--with: '{}' is not energy", word));
+  if (!words.empty())
     for (const DeviceInfo& device : devices) try {
-        if (word == "energy") add_energy(plan, device);
-        else if (device.id != "host" || !any_gpu) add_roofline(plan, device);
+        add_energy(plan, device);
       } catch (const Error& e) {
         plan.left_out.emplace_back(e.what());
       }
@@ -197,7 +186,7 @@ Plan characterize_plan(const Options& options, const std::vector<DeviceInfo>& al
     if (!quick) add_jobs(plan, device);
     add_calls(plan, device, quick);
   }
-  if (const auto words = options.maybe("with")) add_extras(plan, all, *words, any_gpu);
+  if (const auto words = options.maybe("with")) add_extras(plan, all, *words);
   if (!any_gpu && !list) {
     plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
     for (const DeviceInfo& other : devices::list())
@@ -229,7 +218,7 @@ Command characterize() {
           "number of streams for a job. Ends with a trace, and one screen that says whether the node is healthy.",
           {},
           {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
-           "npgpu characterize --with energy,roofline --device sim:h200 --output h200.h5"},
+           "npgpu characterize --with energy --device sim:h200 --output h200.h5"},
           with_measure_options(
               {{"What is measured",
                 {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick", "with", "one-by-one"}}}),

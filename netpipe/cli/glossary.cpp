@@ -154,8 +154,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "Measure this shape in place of those that answer the case: "
         "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1. Patterns also have stride, offset, "
-        "ways and rung; occupancy has registers and shared, migration has pages, slices have sm (the multiprocessor, "
-        "from 1 on). operands are zeros, pattern or random "
+        "ways and rung; occupancy has registers and shared, migration has pages. operands are zeros, pattern or random "
         "where the kernels "
         "take them. gemm has m, n and k, or square for all three, panels (0: "
         "as many as are advised), ops (nn, nt, tn, tt: t where A or B lies transposed), alpha and beta and, on the "
@@ -306,10 +305,7 @@ const std::map<std::string_view, Meaning>& glossary() {
                             fmt::join(call_words(), ", "))}},
 
       // energy
-      {"with",
-       {"LIST",
-        "What is measured in addition. energy: what work costs in joules, a minute for each GPU. roofline: kernels "
-        "between the roofs of memory and arithmetic, half a minute for each GPU."}},
+      {"with", {"LIST", "What is measured in addition. energy: what work costs in joules, a minute for each GPU."}},
       {"work",
        {"LIST",
         "What the device does. idle: nothing, with a context. no-context: nothing, without one. read, write, copy: "

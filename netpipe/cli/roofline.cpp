@@ -83,8 +83,8 @@ int run_roofline(const Options& options) {
   if (all.empty())
     throw Error(ErrorKind::usage,
                 options.place("TRACE") +
-                    " holds no roof of a memory or of arithmetic: npgpu characterize --with roofline measures all, "
-                    "npgpu probe bandwidth,compute,tensor,onchip,roofline these alone");
+                    " holds no roof of a memory or of arithmetic: npgpu characterize measures all, npgpu probe "
+                    "bandwidth,compute,tensor,onchip these alone");
   std::vector<RooflineReport> reports;
   for (Roofline& device : chosen(std::move(all), options, !kernels.empty())) {
     RooflineReport& report = reports.emplace_back();
@@ -102,9 +102,9 @@ Command roofline() {
   return {"roofline",
           "what bounds a kernel on a measured device, and how far from that it is",
           "Shows the roofs of a device (its memory, L2, shared memory, and arithmetic by type) from the probes of a "
-          "trace, the intensity in operations a byte at which they meet, and how near measured kernels come to them. "
-          "Kernels of your own, from counts or from Nsight Compute, are compared with the roofs: which of them bounds "
-          "each, and how much faster it could be. Needs no device.",
+          "trace, and the intensity in operations a byte at which they meet. Kernels of your own, from counts or from "
+          "Nsight Compute, are compared with the roofs: which of them bounds each, and how much faster it could be. "
+          "Needs no device.",
           {"TRACE"},
           {"npgpu roofline node.h5", "npgpu roofline node.h5 --counts mine=2TFLOP,80GB,40ms",
            "npgpu roofline node.h5 --profile kernels.csv"},

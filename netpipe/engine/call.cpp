@@ -71,8 +71,7 @@ std::vector<Step<Calls>> all_calls(const DeviceInfo& device) {
 
 std::vector<Step<Calls>> calls_of_frees(const DeviceInfo& device) {
   std::vector<Step<Calls>> steps;
-  for (const Call call :
-       {Call::free, Call::pool_free, Call::pool_trim, Call::managed_free, Call::process_free, Call::process_end})
+  for (const Call call : {Call::free, Call::pool_free, Call::pool_trim, Call::managed_free})
     for (const std::uint64_t gib_quarters : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
       const std::uint64_t bytes = gib_quarters * 256 * MiB;
       if (bytes > device.memory_bytes / 4 || (call == Call::managed_free && bytes > GiB)) continue;

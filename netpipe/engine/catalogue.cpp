@@ -83,10 +83,8 @@ std::optional<ProbeQuestion> question_of(const ProbeCase& c) {
       case ProbeQuestion::memory_latency: return c.space == Space::global && c.operation == Operation::chase;
       case ProbeQuestion::matrix_products: return c.space != Space::host;
       case ProbeQuestion::tensor_power:
-      case ProbeQuestion::roofline:
       case ProbeQuestion::migration:
       case ProbeQuestion::bank_conflicts:
-      case ProbeQuestion::l2_slices:
       case ProbeQuestion::ladder: break;
     }
     return true;

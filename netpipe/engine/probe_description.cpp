@@ -14,7 +14,9 @@ std::vector<FigureChoice> figures_by_operation(const ProbeCase& c) {
 }
 
 const ProbeDescription& description_of(std::string_view probe) {
-  static const ProbeDescription unknown{.axes = {.stride = true, .offset = true, .ways = true, .rung = true}};
+  static const ProbeDescription unknown{
+      .axes = {.stride = true, .offset = true, .ways = true, .rung = true},
+      .key_figures = [](const ProbeCase&) -> std::vector<FigureChoice> { return {}; }};
   const auto& all = registered<ProbeDescription>();
   const auto found = std::ranges::find_if(all, [&](const auto& one) { return one->name == probe; });
   return found == all.end() ? unknown : **found;
@@ -24,6 +26,7 @@ Counted counted_of(const ProbeCase& c) {
   const ProbeDescription& described = description_of(c);
   if (described.counted) return *described.counted;
   if (c.operation == Operation::chase) return {"loads", "time of a load", "load"};
+  if (described.name.empty()) return {"work", "work, as that probe counts it"};
   const bool branches = c.operation == Operation::branch;
   if (branches || counts_operations(c))
     return {branches || is_whole_number(c.type) ? "OP" : "FLOP", "operations (a multiply-add is two)"};
@@ -38,6 +41,8 @@ const LawRule* rule_of(const ProbeCase& c) {
   });
   return found == laws.end() ? nullptr : &*found;
 }
+
+std::string_view Probe::summary() const { return description_of(name()).summary; }
 
 std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
   if (auto why = refuses_case(step.question)) return why;
@@ -55,10 +60,10 @@ std::optional<std::string> Probe::refuses(const ProbeStep& step) const {
       {!has.matrices && std::tuple(s.ops, s.alpha, s.beta) != std::tuple(none.ops, none.alpha, none.beta),
        "ops, alpha or beta"},
       {!has.matrices && s.host_columns, "host_columns"},
-      {!has.intensity && s.intensity, "intensity"},
+      {s.intensity != 0, "intensity"},
       {!has.cluster && s.cluster, "clusters"},
       {!has.pages && s.pages != none.pages, "pages"},
-      {!has.sm && s.sm, "sm"}};
+      {s.sm != 0, "sm"}};
   for (const auto& [lacks, what] : lacking)
     if (lacks) return fmt::format("probe {} has no {}", step.question.probe, what);
   if (!takes_operands(step.question, s.operands))

@@ -220,6 +220,7 @@ class ProbeText {
         [](const Row& row) { return digits_text(intensity_of(row.shape)); });
     add_word("pages", &Shape::pages, varies(probe_, &Shape::pages));
     add_number_if_any("cluster", &Shape::cluster);
+    add_number_if_any("sm", &Shape::sm);
   }
 
   void matrix_columns() {
@@ -301,7 +302,6 @@ std::string probe_rate_text(const ProbeCase& c, double per_s) {
 
 void series_text(Document& doc, const ProbeSeries& probe, bool) {
   if (!heading(doc, probe)) return;
-  if (description_of(probe.question).axes.sm) return slices_text(doc, probe);
   ProbeText(probe).write(doc);
 }
 

@@ -27,41 +27,29 @@ Json placed_json(const PlacedKernel& p) {
 //   { device, device_name, simulated,
 //     "roofs": [ { name, kind ("memory" or "arithmetic"), rate_per_s, clock_mhz, at (the shape), doubts } ],
 //     "ridges": [ { arithmetic, memory, intensity (operations a byte) } ],
-//     "points": [ { operation, type, intensity, rate_per_s, clock_mhz, arithmetic, bound (names of roofs), roof_per_s,
-//       memory_share, arithmetic_share (of both roofs), share (of the one that bounds it), verdict, doubts } ],
 //     "kernels": [ { name, launches, operations, bytes (of the memory), time_us, intensity, operations_per_s, bound,
 //       share (of its time that it could not do without), least_us, "uses": [ { roof, share } ], unknown (roofs that
 //       the trace lacks) } ],
 //     missing }
 Json json_of(const RooflineReport& of) {
   const Roofline& device = of.roofline;
-  return Json(
-      {entry("device", device.device),
-       entry("device_name", device.device_name),
-       entry("simulated", device.simulated),
-       {"roofs", array_of(device.roofs,
-                          [](const Roof& r) {
-                            return Json({entry("name", r.name), entry("kind", r.is_memory ? "memory" : "arithmetic"),
-                                         entry("rate_per_s", r.rate), entry("clock_mhz", r.clock_mhz),
-                                         entry("at", r.at), entry("doubts", r.doubts)});
-                          })},
-       {"ridges", array_of(device.ridges,
-                           [](const Ridge& r) {
-                             return Json({entry("arithmetic", r.arithmetic), entry("memory", r.memory),
-                                          entry("intensity", r.intensity)});
-                           })},
-       {"points", array_of(device.points,
-                           [](const RooflinePoint& p) {
-                             return Json({entry("operation", p.question.operation), entry("type", p.question.type),
-                                          entry("intensity", p.intensity), entry("rate_per_s", p.rate),
-                                          entry("clock_mhz", p.clock_mhz), entry("arithmetic", p.arithmetic),
-                                          entry("memory", p.level), entry("bound", or_null(p.bound)),
-                                          entry("roof_per_s", p.roof), entry("memory_share", p.memory),
-                                          entry("arithmetic_share", p.computing), entry("share", p.share),
-                                          entry("verdict", p.verdict), entry("doubts", p.doubts)});
-                           })},
-       {"kernels", array_of(of.kernels, placed_json)},
-       entry("missing", device.missing)});
+  return Json({entry("device", device.device),
+               entry("device_name", device.device_name),
+               entry("simulated", device.simulated),
+               {"roofs", array_of(device.roofs,
+                                  [](const Roof& r) {
+                                    return Json({entry("name", r.name),
+                                                 entry("kind", r.is_memory ? "memory" : "arithmetic"),
+                                                 entry("rate_per_s", r.rate), entry("clock_mhz", r.clock_mhz),
+                                                 entry("at", r.at), entry("doubts", r.doubts)});
+                                  })},
+               {"ridges", array_of(device.ridges,
+                                   [](const Ridge& r) {
+                                     return Json({entry("arithmetic", r.arithmetic), entry("memory", r.memory),
+                                                  entry("intensity", r.intensity)});
+                                   })},
+               {"kernels", array_of(of.kernels, placed_json)},
+               entry("missing", device.missing)});
 }
 
 void roofline_json(std::ostream& out, std::span<const RooflineReport> all) {

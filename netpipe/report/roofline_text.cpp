@@ -1,4 +1,4 @@
-// A roofline: the roofs with their ridges, the points between them, and kernels of the user's own.
+// A roofline: the roofs with their ridges, and kernels of the user's own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,11 +67,6 @@ void add_kernels(Document& doc, const std::vector<PlacedKernel>& kernels) {
 
 bool reads_memory(const std::string& level) { return level == "memory"; }
 
-std::string point_name(const RooflinePoint& p) {
-  return fmt::format("{} {}{}", name(p.question.operation), name(p.question.type),
-                     reads_memory(p.level) ? "" : " " + p.level);
-}
-
 // Where arithmetic meets L2 and shared memory; the memory's own ridges are in the table of roofs.
 Table ridge_table(const Roofline& device, const std::vector<std::string>& levels) {
   std::vector<Column> columns{left("ridge FLOP/B")};
@@ -103,31 +98,9 @@ void add_ridges(Document& doc, const Roofline& device) {
   doc.table(ridge_table(device, levels));
 }
 
-void add_points(Document& doc, const Roofline& device) {
-  if (device.points.empty()) return;
-  doc.gap();
-  doc.table(roofline_table(device));
-  doc.note("% of roof: of the lower one of memory and arithmetic at this intensity; memory %, computing %: of each");
-  if (!std::ranges::all_of(device.points, reads_memory, &RooflinePoint::level))
-    doc.note("L2 or shared behind a kernel's name: its bytes come from there, which stands for the memory");
-  std::size_t reached = 0, judged = 0;
-  for (const RooflinePoint& p : device.points) {
-    reached += p.verdict == RoofVerdict::reaches;
-    judged += p.verdict != RoofVerdict::no_roof;
-  }
-  if (judged) doc.note(fmt::format("{} of {} reach their roof within 3 %", reached, counted(judged, "point")));
-  for (const RooflinePoint& p : device.points) {
-    if (p.verdict == RoofVerdict::reaches || p.doubts.empty()) continue;
-    doc.note(
-        fmt::format("{} at {} FLOP/B: {}", point_name(p), intensity_digits(p.intensity), fmt::join(p.doubts, "; ")));
-  }
-  doc.left_out();
-}
-
 // Their doubts matter.
 std::set<std::string> roofs_held_against(const RooflineReport& of) {
   std::set<std::string> all{"memory"};
-  for (const RooflinePoint& p : of.roofline.points) all.insert({p.arithmetic, p.level});
   for (const PlacedKernel& p : of.kernels)
     for (const PlacedKernel::Use& use : p.uses) all.insert(use.roof);
   return all;
@@ -149,18 +122,6 @@ Table roof_table(const Roofline& device) {
   return table;
 }
 
-Table roofline_table(const Roofline& device) {
-  Table table({left("kernel"), decimal("FLOP/B"), right("rate"), right("95 % interval", 2), left("bound by"),
-               decimal("% of roof"), decimal("memory %", 1), decimal("computing %", 1), decimal("MHz", 3),
-               left("verdict")});
-  for (const RooflinePoint& p : device.points)
-    table.row({point_name(p), intensity_digits(p.intensity), figure_text(p.rate.value, FigureUnit::flop_per_s),
-               interval_text(p.rate), p.bound.empty() ? "-" : p.bound, percent_text(100 * p.share.value),
-               percent_text(100 * p.memory), percent_text(100 * p.computing), digits_text(p.clock_mhz),
-               p.verdict == RoofVerdict::no_roof ? "-" : std::string(name(p.verdict))});
-  return table;
-}
-
 Document roofline_document(const RooflineReport& of) {
   Document doc;
   const Roofline& device = of.roofline;
@@ -175,7 +136,6 @@ Document roofline_document(const RooflineReport& of) {
     if (held_against.contains(roof.name))
       for (const std::string& doubt : roof.doubts) doc.note(fmt::format("{}: {}", roof.name, doubt));
   add_ridges(doc, device);
-  add_points(doc, device);
   add_kernels(doc, of.kernels);
   for (const std::string& why : device.missing) doc.note("missing: " + why);
   return doc;

@@ -247,8 +247,6 @@ void report_text(std::ostream& out, const TraceResults& of, const TextStyle& sty
   Document doc;
   facts_text(doc, of, style.series_in_trace);
   for_each_kind([&]<class K>() { kind_text<K>(doc, of, style.every_size); });
-  for (const Roofline& device : of.rooflines)
-    if (!device.points.empty() && !device.roofs.empty()) add_part(doc, roofline_document({device}));
   add_part(doc, messages_document(of.messages));
   add_part(doc, partition_document(of.partitions));
   add_part(doc, parameters_document(of.derived, Detail::brief));

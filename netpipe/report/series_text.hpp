@@ -51,7 +51,6 @@ template <class K> bool heading(Document&, const Series<K>&);
 // Kinds with a table of their own; the template serves all others.
 void series_text(Document&, const TransferSeries&, bool every_size);
 void series_text(Document&, const ProbeSeries&, bool);
-void slices_text(Document&, const ProbeSeries&);  // in place of a row for each shape
 void series_text(Document&, const JobSeries&, bool);
 template <class K> void series_text(Document&, const Series<K>&, bool);  // in series_text.cpp
 
@@ -96,10 +95,8 @@ void facts_text(Document&, const TraceResults&, std::size_t series_in_trace);
 void curve_text(Document&, std::span<const TransferResult> one_lane, std::size_t copies, bool queued);
 // How the devices are built and what streams cost on them.
 Document parameters_document(const std::vector<DeviceParameters>&, Detail);
-// Of a device that has points between its roofs; else nothing.
 Document roofline_document(const RooflineReport&);
 Table roof_table(const Roofline&);
-Table roofline_table(const Roofline&);
 Document messages_document(std::span<const StagedMessages>);
 Document partition_document(std::span<const PartitionStudy>);
 // As matrix_text() and matrix_findings_text() have them; rows that would be wider than `width` get fewer digits.

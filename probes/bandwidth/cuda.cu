@@ -1,4 +1,4 @@
-// A GPU's memory, read and written by a grid that walks through a working set (probes/bandwidth/walk.hpp). Each array
+// A GPU's memory, read and written by a grid that walks through a working set (probes/walks.hpp). Each array
 // is as large as the shape says: copy has two, triad three.
 //
 // Loads bypass the multiprocessors' own caches (ld.cg), which would otherwise answer for a small set. In one step a
@@ -11,8 +11,9 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/bandwidth/walk.hpp"
+#include "probes/walks.hpp"
 #include "probes/cuda.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -331,39 +332,29 @@ class BandwidthRunner final : public CudaProbeRunner {
   std::uint64_t steps_ = 0;  // since the arrays were filled
 };
 
-class BandwidthProbe final : public ProbeOf<CudaProbe, BandwidthRunner> {
- public:
-  std::string_view name() const override { return "bandwidth"; }
-  std::string_view summary() const override {
-    return "a GPU's memory, read and written, by blocks, threads and accesses";
-  }
-  bool takes_operands(const ProbeCase& c, Operands operands) const override {
-    const bool is_written = c.operation == Operation::write;
-    return operands == Operands::usual || (is_written && operands != Operands::random) ||
-           ((c.operation == Operation::read || c.operation == Operation::copy) && c.form == Form::streaming);
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    if (shape.one_block_per_sm) return "probe bandwidth has no shape with one block per SM";
-    if (!kernel_for(c, shape))
-      return std::to_string(shape.ilp) + " accesses of " + std::to_string(shape.access_bytes) +
-             " bytes in flight of one thread: it takes 1, 2 or 4 of 4 or 16 bytes";
-    return refuses_walk(shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(context(c).layout, c.form); }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    return {0, max_arrays_of(steps) * max_bytes_of(steps)};
-  }
+bool takes_of_bandwidth(const ProbeCase& c, Operands operands) {
+  const bool is_written = c.operation == Operation::write;
+  return operands == Operands::usual || (is_written && operands != Operands::random) ||
+         ((c.operation == Operation::read || c.operation == Operation::copy) && c.form == Form::streaming);
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw, Operation::read});
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override { return refuses_gpu_bandwidth(c); }
-  Limit limit(const ProbeCase& c, int) const override { return devices::find(c.device).memory; }
-};
+std::optional<std::string> refuses_bandwidth(const ProbeCase& c, const Shape& shape) {
+  if (shape.one_block_per_sm) return "probe bandwidth has no shape with one block per SM";
+  if (!kernel_for(c, shape))
+    return std::to_string(shape.ilp) + " accesses of " + std::to_string(shape.access_bytes) +
+           " bytes in flight of one thread: it takes 1, 2 or 4 of 4 or 16 bytes";
+  return refuses_walk(shape);
+}
+
+const Cuda bandwidth_probe({{.name = "bandwidth",
+                             .open = runs<BandwidthRunner>,
+                             .refuses_case = refuses_gpu_bandwidth,
+                             .refuses = refuses_bandwidth,
+                             .limit = limit_of_memory,
+                             .takes = takes_of_bandwidth,
+                             .needs = [](std::span<const ProbeStep> steps) -> MemoryNeed {
+                               return {0, max_arrays_of(steps) * max_bytes_of(steps)};
+                             }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::BandwidthProbe)

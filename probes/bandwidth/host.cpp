@@ -9,6 +9,7 @@
 #include "netpipe/devices/host/memory.hpp"
 #include "probes/bandwidth/loops.hpp"
 #include "probes/host/probe.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu {
 
@@ -141,65 +142,61 @@ class HostBandwidthRunner final : public HostRunner {
   std::uint64_t largest_ = 0, largest_huge_ = 0;
 };
 
-class HostBandwidthProbe final : public ProbeOf<HostProbe, HostBandwidthRunner> {
- public:
-  std::string_view name() const override { return "bandwidth"; }
-  std::string_view summary() const override { return "memory bandwidth of one and all cores, in memory and in cache"; }
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    return bandwidth_cases(device, DataType::fp64, Space::host, {Operation::rmw});
-  }
-  std::optional<std::string> refuses_case(const ProbeCase& question) const override {
-    if (question.space != Space::host) return "the host has one space for data, which is called host";
-    if (question.type != DataType::fp64)
-      return "the host's bandwidth is measured with elements of 8 bytes: choose --type fp64";
-    if (!loops::arrays(question.operation)) return "bandwidth is asked for with rmw, read, write, copy or triad";
-    if (isas_here().empty()) return why_no_isa();
-    if (question.form == Form::dependent && question.operation != Operation::rmw)
-      return "the dependent form is that of rmw: its next address waits for the sum before";
-    return std::nullopt;
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
-    if (auto why = refuses_blocks(shape)) return why;
-    const Isa isa = isa_for(shape);
-    if (loops::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
-      return fmt::format("{} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
-                         shape.access_bytes, npgpu::name(isa), loops::lanes(isa));
-    if (!loops::find(isa, question.operation, question.form, shape.ilp))
-      return fmt::format("{} has no {} accesses side by side with {} lanes", title(question), shape.ilp, shape.threads);
-    if (!elements_of(question.operation, shape))
-      return fmt::format("{} bytes are less than {} for each of {} blocks", shape.bytes,
-                         8 * loops::arrays(question.operation) * loops::granularity, shape.blocks);
-    return std::nullopt;
-  }
-  // Corners far beyond the caches, then inside a core's second level; then the cores one by one.
-  std::vector<Shape> shapes(const ProbeCase& question) const override {
-    std::vector<Shape> all;
-    if (refuses_case(question)) return all;
-    const Layout l = host_layout(DataType::fp64);
-    const host::Caches caches = host::caches_of(host::core_cpus());
-    const std::uint64_t cache = caches.last_bytes_in_all ? caches.last_bytes_in_all : assumed_cache;
-    const std::uint64_t far = std::min(cache * far_beyond, l.memory_bytes / 4) / MiB * MiB;
-    const std::uint64_t middle = (caches.middle_bytes ? caches.middle_bytes : assumed_middle) / 2;
-    const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp, std::uint64_t bytes) {
-      const Shape shape{blocks, lanes, ilp, 8 * lanes, bytes, true};
-      if (!refuses_shape(question, shape)) all.push_back(shape);
-    };
-    add(1, 1, 1, far);
-    for (const bool outside : {true, false})
-      for (const std::uint32_t blocks : {1u, l.units})
-        for (const std::uint32_t lanes : {1u, l.lanes})
-          for (const std::uint32_t ilp : loops::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
-    for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, loops::ilps[1], far);
-    return each_once(std::move(all));
-  }
+std::optional<std::string> refuses_bandwidth(const ProbeCase& question) {
+  if (question.space != Space::host) return "the host has one space for data, which is called host";
+  if (question.type != DataType::fp64)
+    return "the host's bandwidth is measured with elements of 8 bytes: choose --type fp64";
+  if (!loops::arrays(question.operation)) return "bandwidth is asked for with rmw, read, write, copy or triad";
+  if (isas_here().empty()) return why_no_isa();
+  if (question.form == Form::dependent && question.operation != Operation::rmw)
+    return "the dependent form is that of rmw: its next address waits for the sum before";
+  return std::nullopt;
+}
+std::optional<std::string> refuses_accesses(const ProbeCase& question, const Shape& shape) {
+  const Isa isa = isa_for(shape);
+  if (loops::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
+    return fmt::format("{} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
+                       shape.access_bytes, npgpu::name(isa), loops::lanes(isa));
+  if (!loops::find(isa, question.operation, question.form, shape.ilp))
+    return fmt::format("{} has no {} accesses side by side with {} lanes", title(question), shape.ilp, shape.threads);
+  if (!elements_of(question.operation, shape))
+    return fmt::format("{} bytes are less than {} for each of {} blocks", shape.bytes,
+                       8 * loops::arrays(question.operation) * loops::granularity, shape.blocks);
+  return std::nullopt;
+}
+// Corners far beyond the caches, then inside a core's second level; then the cores one by one.
+std::vector<Shape> shapes_of_bandwidth(const ProbeCase&, const Layout& l) {
+  std::vector<Shape> all;
+  const host::Caches caches = host::caches_of(host::core_cpus());
+  const std::uint64_t cache = caches.last_bytes_in_all ? caches.last_bytes_in_all : assumed_cache;
+  const std::uint64_t far = std::min(cache * far_beyond, l.memory_bytes / 4) / MiB * MiB;
+  const std::uint64_t middle = (caches.middle_bytes ? caches.middle_bytes : assumed_middle) / 2;
+  const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp, std::uint64_t bytes) {
+    const Shape shape{blocks, lanes, ilp, 8 * lanes, bytes, true};
+    all.push_back(shape);
+  };
+  add(1, 1, 1, far);
+  for (const bool outside : {true, false})
+    for (const std::uint32_t blocks : {1u, l.units})
+      for (const std::uint32_t lanes : {1u, l.lanes})
+        for (const std::uint32_t ilp : loops::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
+  for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, loops::ilps[1], far);
+  return each_once(std::move(all));
+}
 
- private:
-  Limit limit(const ProbeCase&, const Layout&) const override {
-    return {not_measured, "unknown: clock and channels of the memory cannot be read without root"};
-  }
-};
+const Host bandwidth_on_host(
+    {{.name = "bandwidth",
+      .open = runs<HostBandwidthRunner>,
+      .cases =
+          [](const std::string& device) {
+            return bandwidth_cases(device, DataType::fp64, Space::host, {Operation::rmw});
+          },
+      .shapes = shapes_of_bandwidth,
+      .refuses_case = refuses_bandwidth,
+      .refuses = refuses_accesses,
+      .limit = [](const ProbeCase&, const Layout&) -> Limit {
+        return {not_measured, "unknown: clock and channels of the memory cannot be read without root"};
+      }}});
 
 }  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(Probe, npgpu::HostBandwidthProbe)

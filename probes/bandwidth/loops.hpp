@@ -7,7 +7,6 @@
 #include <string>
 
 #include "probes/compute/chains.hpp"
-#include "probes/roofline/walks.hpp"
 
 namespace npgpu::loops {
 
@@ -47,7 +46,6 @@ namespace npgpu::simd {
 struct Code {
   chains::Chains (*chains)(DataType, unsigned ilp);
   loops::Loop (*loop)(Operation, unsigned ilp);
-  walks::Walk (*walk)(DataType, const walks::Work&);
 };
 extern const Code scalar, avx2, avx512, neon;
 inline const Code& of(Isa isa) { return *std::array{&scalar, &avx2, &avx512, &neon}[static_cast<std::size_t>(isa)]; }

@@ -1,4 +1,4 @@
-// An OpenCL device's memory, read and written by a grid that walks through a working set (probes/bandwidth/walk.hpp),
+// An OpenCL device's memory, read and written by a grid that walks through a working set (probes/walks.hpp),
 // as on CUDA: in one step a thread makes its `ilp` loads, then its stores; consecutive threads touch consecutive
 // elements.
 //
@@ -15,9 +15,10 @@
 
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/each_once.hpp"
-#include "probes/bandwidth/walk.hpp"
+#include "probes/walks.hpp"
 #include "probes/host/probe.hpp"
-#include "probes/patterns.hpp"
+#include "probes/patterns/patterns.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::opencl {
 
@@ -283,77 +284,61 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
   std::uint64_t steps_ = 0;  // since the arrays were filled
 };
 
-class OpenclBandwidthProbe final : public ProbeOf<OpenclProbe, OpenclBandwidthRunner> {
- public:
-  std::string_view name() const override { return "bandwidth"; }
-  std::string_view summary() const override {
-    return "an OpenCL device's memory, read and written, by groups, work-items and accesses";
+std::optional<std::string> refuses_accesses(const ProbeCase& c, const Shape& shape) {
+  if (shape.bytes > max_set) return "a set of more than 16 GiB is more than a check can number";
+  if (opencl::is_cpu(c.device)) {
+    const bool alone = shape.threads == 1 && shape.access_bytes == 4 && shape.ilp == 1;
+    const bool wide = shape.access_bytes == vector_bytes && shape.threads == vector_bytes / 4 &&
+                      std::ranges::find(vector_ilps, shape.ilp) != std::end(vector_ilps);
+    if (!alone && !wide)
+      return "a CPU's core has one access of 4 bytes, or 16 lanes with 1, 4 or 16 accesses of 64 bytes";
+  } else if ((shape.ilp != 1 && shape.ilp != 2 && shape.ilp != 4) ||
+             (shape.access_bytes != 4 && shape.access_bytes != 16)) {
+    return fmt::format("{} accesses of {} bytes in flight of one thread: it takes 1, 2 or 4 of 4 or 16 bytes",
+                       shape.ilp, shape.access_bytes);
   }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(c.device, shape)) return why;
-    if (shape.bytes > max_set) return "a set of more than 16 GiB is more than a check can number";
-    if (opencl::is_cpu(c.device)) {
-      const bool alone = shape.threads == 1 && shape.access_bytes == 4 && shape.ilp == 1;
-      const bool wide = shape.access_bytes == vector_bytes && shape.threads == vector_bytes / 4 &&
-                        std::ranges::find(vector_ilps, shape.ilp) != std::end(vector_ilps);
-      if (!alone && !wide)
-        return "a CPU's core has one access of 4 bytes, or 16 lanes with 1, 4 or 16 accesses of 64 bytes";
-    } else if ((shape.ilp != 1 && shape.ilp != 2 && shape.ilp != 4) ||
-               (shape.access_bytes != 4 && shape.access_bytes != 16)) {
-      return fmt::format("{} accesses of {} bytes in flight of one thread: it takes 1, 2 or 4 of 4 or 16 bytes",
-                         shape.ilp, shape.access_bytes);
-    }
-    return refuses_walk(of_items(shape, opencl::is_cpu(c.device)));
+  return refuses_walk(of_items(shape, opencl::is_cpu(c.device)));
+}
+// One core and all, a word and a vector, beyond the caches; then the cores one by one.
+std::vector<Shape> cpu_shapes(const ProbeCase& c, const Layout& l) {
+  const std::uint64_t bytes = std::min(beyond_cache * l.cache_bytes, l.memory_bytes / 8) / MiB * MiB;
+  std::vector<Shape> all;
+  const auto add = [&](std::uint32_t blocks, bool wide, std::uint32_t ilp) {
+    const Shape shape{.blocks = blocks,
+                      .threads = wide ? static_cast<std::uint32_t>(vector_bytes / 4) : 1,
+                      .ilp = ilp,
+                      .access_bytes = wide ? static_cast<std::uint32_t>(vector_bytes) : 4,
+                      .bytes = bytes};
+    all.push_back(shape);
+  };
+  for (const std::uint32_t blocks : {1u, l.units}) {
+    add(blocks, false, 1);
+    add(blocks, true, 1);
+    if (c.form == Form::dependent) continue;
+    add(blocks, true, 4);
+    add(blocks, true, 16);
   }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    if (refuses_case(c)) return {};
-    const Layout l = layout_for_shapes(c.device, c.type);
-    if (opencl::is_cpu(c.device)) return cpu_shapes(c, l);
-    auto all = bandwidth_shapes(l, c.form);
-    std::uint64_t largest = 0;
-    for (const Shape& shape : all) largest = std::max(largest, shape.bytes);
-    std::erase_if(all, [&](const Shape& s) { return s.bytes < largest || refuses_shape(c, s).has_value(); });
-    return all;
-  }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    MemoryNeed need = OpenclProbe::needs(steps);
-    need.host_bytes *= max_arrays_of(steps);
-    need.device_bytes *= max_arrays_of(steps);
-    return need;
-  }
+  if (c.form == Form::streaming)
+    for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, true, 16);
+  return each_once(std::move(all));
+}
+std::vector<Shape> shapes_of_bandwidth(const ProbeCase& c, const Layout& l) {
+  if (opencl::is_cpu(c.device)) return cpu_shapes(c, l);
+  auto all = bandwidth_shapes(l, c.form);
+  std::uint64_t largest = 0;
+  for (const Shape& shape : all) largest = std::max(largest, shape.bytes);
+  std::erase_if(all, [&](const Shape& s) { return s.bytes < largest; });
+  return all;
+}
 
- private:
-  // One core and all, a word and a vector, beyond the caches; then the cores one by one.
-  std::vector<Shape> cpu_shapes(const ProbeCase& c, const Layout& l) const {
-    const std::uint64_t bytes = std::min(beyond_cache * l.cache_bytes, l.memory_bytes / 8) / MiB * MiB;
-    std::vector<Shape> all;
-    const auto add = [&](std::uint32_t blocks, bool wide, std::uint32_t ilp) {
-      const Shape shape{.blocks = blocks,
-                        .threads = wide ? static_cast<std::uint32_t>(vector_bytes / 4) : 1,
-                        .ilp = ilp,
-                        .access_bytes = wide ? static_cast<std::uint32_t>(vector_bytes) : 4,
-                        .bytes = bytes};
-      if (!refuses_shape(c, shape)) all.push_back(shape);
-    };
-    for (const std::uint32_t blocks : {1u, l.units}) {
-      add(blocks, false, 1);
-      add(blocks, true, 1);
-      if (c.form == Form::dependent) continue;
-      add(blocks, true, 4);
-      add(blocks, true, 16);
-    }
-    if (c.form == Form::streaming)
-      for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, true, 16);
-    return each_once(std::move(all));
-  }
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw, Operation::read});
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override { return refuses_gpu_bandwidth(c); }
-  Limit limit(const ProbeCase& c) const override { return find_or_throw(c.device).info.memory; }
-};
+const OpenCl bandwidth_by_opencl(
+    {{.name = "bandwidth",
+      .open = runs<OpenclBandwidthRunner>,
+      .shapes = shapes_of_bandwidth,
+      .refuses_case = refuses_gpu_bandwidth,
+      .refuses = refuses_accesses,
+      .limit = [](const ProbeCase& c, const Layout&) { return find_or_throw(c.device).info.memory; },
+      .needs = [](std::span<const ProbeStep> steps) { return needs_of(steps, max_arrays_of(steps)); }}});
 
 }  // namespace
 }  // namespace npgpu::opencl
-
-NPGPU_REGISTERED(Probe, npgpu::opencl::OpenclBandwidthProbe)

@@ -5,7 +5,7 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/banks/shapes.hpp"
-#include "probes/cuda_sums.hpp"
+#include "probes/cuda.hpp"
 
 namespace npgpu::cuda {
 
@@ -89,32 +89,17 @@ class BanksRunner final : public SumsRunner {
   std::vector<std::uint32_t> words_;  // in bytes
 };
 
-class BanksProbe final : public ProbeOf<CudaProbe, BanksRunner> {
- public:
-  std::string_view name() const override { return "banks"; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    return banks::refuses(c, shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return banks::shapes(c, context(c).layout); }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, 2 * max_bytes_of(steps)}; }
-
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return banks::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (knows(c)) return std::nullopt;
-    return "probe banks has the operations chase (one warp) and read (all that fit), dependent, of fp32 words in "
-           "shared memory";
-  }
-  Limit limit(const ProbeCase& c, int ordinal) const override {
-    if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};
-    const Layout l = layout_of(ordinal);
-    return {128.0 * l.units * l.clock_mhz * 1e6,
-            "32 banks of 4 bytes a cycle (CUDA C++ Programming Guide) * multiprocessors * highest clock"};
-  }
-};
+const Cuda banks_probe({{.name = "banks",
+                         .open = runs<BanksRunner>,
+                         .limit =
+                             [](const ProbeCase& c, const Layout& l) {
+                               return c.operation == Operation::chase
+                                          ? Limit{not_measured, "none: a latency has no peak"}
+                                          : limit_of_banks(l);
+                             },
+                         .needs = [](std::span<const ProbeStep> steps) -> MemoryNeed {
+                           return {0, 2 * max_bytes_of(steps)};
+                         }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::BanksProbe)

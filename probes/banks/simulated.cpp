@@ -22,12 +22,8 @@ Repeat banks_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m
 
 const Simulated banks_probe(
     {{.name = "banks",
-      .summary = "loads that meet in banks of simulated devices; no measurement",
       .need = Need::banks,
       .repeat = banks_repeat,
-      .cases = [](const std::string& device) { return banks::cases(device); },
-      .shapes = [](const ProbeCase& c, const Layout& l) { return banks::shapes(c, l); },
-      .refuses = banks::refuses,
       .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
         if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};
         return {m.sms * m.max_clock_hz * m.shared_banks * banks::word_bytes, "the spec: banks * 4 bytes * SMs * clock"};

@@ -15,8 +15,8 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cluster/shapes.hpp"
-#include "probes/cuda_sums.hpp"
-#include "probes/latency/permutation.hpp"
+#include "probes/cuda.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::cuda {
 
@@ -267,35 +267,27 @@ class ClusterRunner final : public SumsRunner {
   Permutation order_{1};
 };
 
-class ClusterProbe final : public ProbeOf<CudaProbe, ClusterRunner> {
- public:
-  std::string_view name() const override { return "cluster"; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    if (auto why = cluster::refuses(c, shape)) return why;
-    if (clusters_at_once(c.device, shape.cluster) == 0)
-      return c.device + " runs no clusters of " + std::to_string(shape.cluster) + " blocks of this probe";
-    return std::nullopt;
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return cluster::shapes(c, clusters_at_once); }
-  MemoryNeed needs(std::span<const ProbeStep>) const override { return {0, cluster::set_bytes}; }
+std::optional<std::string> lacks_clusters(const ProbeCase& c) {
+  if (capability_of(c) >= 90) return std::nullopt;
+  return c.device + " has no clusters of blocks, which need compute capability 9.0";
+}
+std::optional<std::string> refuses_clusters(const ProbeCase& c, const Shape& shape) {
+  if (clusters_at_once(c.device, shape.cluster) > 0) return std::nullopt;
+  return c.device + " runs no clusters of " + std::to_string(shape.cluster) + " blocks of this probe";
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return cluster::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (!knows(c))
-      return "probe cluster has the operations chase (dependent, of addresses as fp64), read and write (of fp32), in "
-             "shared memory";
-    if (capability_of(*ordinal_of(c.device)) < 90)
-      return c.device + " has no clusters of blocks, which need compute capability 9.0";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase&, int) const override {
-    return {not_measured, "unknown: neither driver nor guide gives the rates of a cluster's shared memory"};
-  }
-};
+const Cuda cluster_probe(
+    {{.name = "cluster",
+      .open = runs<ClusterRunner>,
+      .shapes = [](const ProbeCase& c, const Layout&) { return cluster::shapes(c, clusters_at_once); },
+      .lacks = lacks_clusters,
+      .refuses = refuses_clusters,
+      .limit = [](const ProbeCase&, const Layout&) -> Limit {
+        return {not_measured, "unknown: neither driver nor guide gives the rates of a cluster's shared memory"};
+      },
+      .needs = [](std::span<const ProbeStep>) -> MemoryNeed {
+        return {0, cluster::set_bytes};
+      }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::ClusterProbe)

@@ -36,17 +36,13 @@ Repeat cluster_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors&
 }
 
 const Simulated cluster_probe({{.name = "cluster",
-                                .summary = "shared memory of clusters on simulated devices; no measurement",
                                 .need = Need::cluster,
                                 .repeat = cluster_repeat,
-                                .cases = cluster::cases,
                                 .shapes = [](const ProbeCase& c,
                                              const Layout&) { return cluster::shapes(c, clusters_at_once); },
                                 .refuses = [](const ProbeCase& c, const Shape& s) -> std::optional<std::string> {
-                                  if (auto why = cluster::refuses(c, s)) return why;
-                                  if (clusters_at_once(c.device, s.cluster) == 0)
-                                    return fmt::format("{} runs no clusters of {} blocks", c.device, s.cluster);
-                                  return std::nullopt;
+                                  if (clusters_at_once(c.device, s.cluster) > 0) return std::nullopt;
+                                  return fmt::format("{} runs no clusters of {} blocks", c.device, s.cluster);
                                 },
                                 .limit = [](const ProbeCase&, const Multiprocessors&) -> Limit {
                                   return {not_measured, "none: the spec gives the rate itself"};

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/compute/mixed.cuh"
 #include "probes/compute/registers.cuh"
 #include "probes/cuda.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -201,43 +201,29 @@ class ComputeRunner final : public CudaProbeRunner {
   int a_ = 1;
 };
 
-class ComputeProbe final : public ProbeOf<CudaProbe, ComputeRunner> {
- public:
-  std::string_view name() const override { return "compute"; }
-  std::string_view summary() const override {
-    return "multiply-adds in a GPU's registers, by blocks, threads and chains";
-  }
-  bool takes_operands(const ProbeCase& c, Operands operands) const override {
-    if (operands == Operands::random) return mixed_code_of(c.type).chains != nullptr;
-    return operands == Operands::usual || operands == Operands::zeros;
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    if (shape.operands == Operands::random && (shape.ilp != mixed::ilp || shape.one_block_per_sm))
-      return "random operands are those of 8 chains per thread";
-    if (!index_of(shape.ilp)) return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8";
-    if (std::uint64_t{shape.blocks} * shape.threads > 0x7fffffff) return "more threads than a check can number";
-    return std::nullopt;
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(context(c).layout); }
+std::optional<std::string> lacks_bf16(const ProbeCase& c) {
+  if (c.type != DataType::bf16 || capability_of(c) >= 80) return std::nullopt;
+  return c.device + " has no bf16 arithmetic, which needs compute capability 8.0";
+}
+std::optional<std::string> refuses_chains(const ProbeCase&, const Shape& shape) {
+  if (shape.operands == Operands::random && (shape.ilp != mixed::ilp || shape.one_block_per_sm))
+    return "random operands are those of 8 chains per thread";
+  if (!index_of(shape.ilp)) return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8";
+  if (std::uint64_t{shape.blocks} * shape.threads > 0x7fffffff) return "more threads than a check can number";
+  return std::nullopt;
+}
+bool takes_of_compute(const ProbeCase& c, Operands operands) {
+  if (operands == Operands::random) return mixed_code_of(c.type).chains != nullptr;
+  return operands == Operands::usual || operands == Operands::zeros;
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16, DataType::bf16})
-      all.push_back({.probe = "compute", .device = device, .type = type});
-    return all;
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (auto why = refuses_gpu_compute(c)) return why;
-    if (c.type == DataType::bf16 && capability_of(*ordinal_of(c.device)) < 80)
-      return c.device + " has no bf16 arithmetic, which needs compute capability 8.0";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase& c, int ordinal) const override { return arithmetic_limit(c.type, ordinal); }
-};
+const Cuda compute_probe({{.name = "compute",
+                           .open = runs<ComputeRunner>,
+                           .refuses_case = refuses_gpu_compute,
+                           .lacks = lacks_bf16,
+                           .refuses = refuses_chains,
+                           .limit = limit_of_arithmetic,
+                           .takes = takes_of_compute}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::ComputeProbe)

@@ -53,63 +53,56 @@ class HostComputeRunner final : public HostRunner {
   std::uint64_t steps_ = 0;  // of a chain in the last run
 };
 
-class HostComputeProbe final : public ProbeOf<HostProbe, HostComputeRunner> {
- public:
-  std::string_view name() const override { return "compute"; }
-  std::string_view summary() const override {
-    return "multiply-adds of one and all cores, in scalars and SIMD registers";
-  }
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32})
-      all.push_back({.probe = "compute", .device = device, .operation = Operation::fma, .type = type});
-    return all;
-  }
-  std::optional<std::string> refuses_case(const ProbeCase& question) const override {
-    if (question.operation != Operation::fma || question.space != Space::registers || question.form != Form::streaming)
-      return "the compute probe asks for fma in registers only";
-    if (isas_here().empty()) return why_no_isa();
-    if (!chains::find(Isa::scalar, question.type, 1).loop)
-      return fmt::format("the host computes with fp32, fp64 and int32, not with {}", npgpu::name(question.type));
-    return std::nullopt;
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
-    if (auto why = refuses_blocks(shape)) return why;
-    const Isa isa = isa_for(shape);
-    const chains::Chains found = chains::find(isa, question.type, shape.ilp);
-    if (!found.loop)
-      return fmt::format("{} has no {} independent chains of {}", npgpu::name(isa), shape.ilp,
-                         npgpu::name(question.type));
-    if (found.lanes != shape.threads)
-      return fmt::format("{} lanes of {}, but {} has {}", shape.threads, npgpu::name(question.type), npgpu::name(isa),
-                         found.lanes);
-    return std::nullopt;
-  }
-  // One core and all, one lane and all, over chains; then the cores one by one.
-  std::vector<Shape> shapes(const ProbeCase& question) const override {
-    std::vector<Shape> all;
-    const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp) {
-      const Shape shape{.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true};
-      if (!refuses_shape(question, shape)) all.push_back(shape);
-    };
-    if (refuses_case(question)) return all;
-    const Layout l = host_layout(question.type);
-    add(1, 1, 1);
-    for (const std::uint32_t blocks : {1u, l.units})
-      for (const std::uint32_t lanes : {1u, l.lanes})
-        for (const std::uint32_t ilp : chains::ilps) add(blocks, lanes, ilp);
+std::vector<ProbeCase> cases_of_compute(const std::string& device) {
+  std::vector<ProbeCase> all;
+  for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32})
+    all.push_back({.probe = "compute", .device = device, .operation = Operation::fma, .type = type});
+  return all;
+}
+std::optional<std::string> refuses_compute(const ProbeCase& question) {
+  if (question.operation != Operation::fma || question.space != Space::registers || question.form != Form::streaming)
+    return "the compute probe asks for fma in registers only";
+  if (isas_here().empty()) return why_no_isa();
+  if (!chains::find(Isa::scalar, question.type, 1).loop)
+    return fmt::format("the host computes with fp32, fp64 and int32, not with {}", npgpu::name(question.type));
+  return std::nullopt;
+}
+std::optional<std::string> refuses_chains(const ProbeCase& question, const Shape& shape) {
+  const Isa isa = isa_for(shape);
+  const chains::Chains found = chains::find(isa, question.type, shape.ilp);
+  if (!found.loop)
+    return fmt::format("{} has no {} independent chains of {}", npgpu::name(isa), shape.ilp,
+                       npgpu::name(question.type));
+  if (found.lanes != shape.threads)
+    return fmt::format("{} lanes of {}, but {} has {}", shape.threads, npgpu::name(question.type), npgpu::name(isa),
+                       found.lanes);
+  return std::nullopt;
+}
+// One core and all, one lane and all, over chains; then the cores one by one.
+std::vector<Shape> shapes_of_compute(const ProbeCase&, const Layout& l) {
+  std::vector<Shape> all;
+  const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp) {
+    const Shape shape{.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true};
+    all.push_back(shape);
+  };
+  add(1, 1, 1);
+  for (const std::uint32_t blocks : {1u, l.units})
     for (const std::uint32_t lanes : {1u, l.lanes})
-      for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, lanes, best_ilp);
-    return each_once(std::move(all));
-  }
+      for (const std::uint32_t ilp : chains::ilps) add(blocks, lanes, ilp);
+  for (const std::uint32_t lanes : {1u, l.lanes})
+    for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, lanes, best_ilp);
+  return each_once(std::move(all));
+}
 
- private:
-  Limit limit(const ProbeCase& question, const Layout& l) const override {
-    return multiply_add_limit(question.type, l);
-  }
-};
+const Host compute_on_host({{.name = "compute",
+                             .open = runs<HostComputeRunner>,
+                             .cases = cases_of_compute,
+                             .shapes = shapes_of_compute,
+                             .refuses_case = refuses_compute,
+                             .refuses = refuses_chains,
+                             .limit = [](const ProbeCase& c, const Layout& l) {
+                               return multiply_add_limit(c.type, l);
+                             }}});
 
 }  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(Probe, npgpu::HostComputeProbe)

@@ -17,6 +17,7 @@
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/each_once.hpp"
 #include "probes/host/probe.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::opencl {
 
@@ -164,68 +165,62 @@ class OpenclComputeRunner final : public OpenclProbeRunner {
   int a_ = 1;
 };
 
-class OpenclComputeProbe final : public ProbeOf<OpenclProbe, OpenclComputeRunner> {
- public:
-  std::string_view name() const override { return "compute"; }
-  std::string_view summary() const override {
-    return "multiply-adds in the registers of an OpenCL device, by groups, work-items and chains";
+std::vector<ProbeCase> cases_of_compute(const std::string& device) {
+  std::vector<ProbeCase> all;
+  for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16})
+    all.push_back({.probe = "compute", .device = device, .type = type});
+  return all;
+}
+std::optional<std::string> refuses_compute(const ProbeCase& c) {
+  if (auto why = refuses_gpu_compute(c)) return why;
+  if (!element_of(c.type)) return fmt::format("OpenCL C has no arithmetic of {}", npgpu::name(c.type));
+  const auto needs_extension = [&](DataType type, const char* extension) -> std::optional<std::string> {
+    if (c.type != type || has_extension(find_or_throw(c.device).device, extension)) return std::nullopt;
+    return fmt::format("{} has no arithmetic of {} by OpenCL: its driver lacks {}", c.device, npgpu::name(type),
+                       extension);
+  };
+  if (auto why = needs_extension(DataType::fp64, "cl_khr_fp64")) return why;
+  return needs_extension(DataType::fp16, "cl_khr_fp16");
+}
+std::optional<std::string> refuses_chains(const ProbeCase& c, const Shape& shape) {
+  const bool cpu = opencl::is_cpu(c.device);
+  if (!(cpu ? is_one_of(cpu_ilps, shape.ilp) : is_one_of(gpu_ilps, shape.ilp)))
+    return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8, and 12 on a CPU";
+  if (std::uint64_t{shape.blocks} * shape.threads > 0x7fffffff) return "more threads than a check can number";
+  if (!cpu) return std::nullopt;
+  const Layout l = layout_of(c.device, c.type);
+  if (shape.threads != 1 && shape.threads != l.lanes)
+    return fmt::format("{} lanes of {}; this CPU's vectors have {}", shape.threads, npgpu::name(c.type), l.lanes);
+  if (shape.threads == 1 && shape.ilp > 1 && l.lanes > 1)
+    return "one lane has one chain on a CPU: a compiler may put several into a vector";
+  return std::nullopt;
+}
+std::vector<Shape> cpu_shapes(const ProbeCase& c) {
+  const Layout l = layout_of(c.device, c.type);
+  std::vector<Shape> all{{.blocks = 1, .threads = 1}, {.blocks = l.units, .threads = 1}};
+  for (const std::uint32_t blocks : {1u, l.units})
+    for (const std::uint32_t ilp : cpu_ilps) all.push_back({.blocks = blocks, .threads = l.lanes, .ilp = ilp});
+  for (const std::uint32_t blocks : cores_one_by_one(l.units)) {
+    all.push_back({.blocks = blocks, .threads = l.lanes, .ilp = best_cpu_ilp});
+    all.push_back({.blocks = blocks, .threads = 1});
   }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(c.device, shape)) return why;
-    const bool cpu = opencl::is_cpu(c.device);
-    if (!(cpu ? is_one_of(cpu_ilps, shape.ilp) : is_one_of(gpu_ilps, shape.ilp)))
-      return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8, and 12 on a CPU";
-    if (std::uint64_t{shape.blocks} * shape.threads > 0x7fffffff) return "more threads than a check can number";
-    if (!cpu) return std::nullopt;
-    const Layout l = layout_of(c.device, c.type);
-    if (shape.threads != 1 && shape.threads != l.lanes)
-      return fmt::format("{} lanes of {}; this CPU's vectors have {}", shape.threads, npgpu::name(c.type), l.lanes);
-    if (shape.threads == 1 && shape.ilp > 1 && l.lanes > 1)
-      return "one lane has one chain on a CPU: a compiler may put several into a vector";
-    return std::nullopt;
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    if (refuses_case(c)) return {};
-    std::vector<Shape> all =
-        opencl::is_cpu(c.device) ? cpu_shapes(c) : compute_shapes(layout_for_shapes(c.device, c.type));
-    for (Shape& shape : all) shape.one_block_per_sm = false;
-    std::erase_if(all, [&](const Shape& shape) { return refuses_shape(c, shape).has_value(); });
-    return each_once(std::move(all));
-  }
+  return all;
+}
+std::vector<Shape> shapes_of_compute(const ProbeCase& c, const Layout& l) {
+  std::vector<Shape> all = opencl::is_cpu(c.device) ? cpu_shapes(c) : compute_shapes(l);
+  for (Shape& shape : all) shape.one_block_per_sm = false;
+  return each_once(std::move(all));
+}
 
- private:
-  static std::vector<Shape> cpu_shapes(const ProbeCase& c) {
-    const Layout l = layout_of(c.device, c.type);
-    std::vector<Shape> all{{.blocks = 1, .threads = 1}, {.blocks = l.units, .threads = 1}};
-    for (const std::uint32_t blocks : {1u, l.units})
-      for (const std::uint32_t ilp : cpu_ilps) all.push_back({.blocks = blocks, .threads = l.lanes, .ilp = ilp});
-    for (const std::uint32_t blocks : cores_one_by_one(l.units)) {
-      all.push_back({.blocks = blocks, .threads = l.lanes, .ilp = best_cpu_ilp});
-      all.push_back({.blocks = blocks, .threads = 1});
-    }
-    return all;
-  }
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16})
-      all.push_back({.probe = "compute", .device = device, .type = type});
-    return all;
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (auto why = refuses_gpu_compute(c)) return why;
-    if (!element_of(c.type)) return fmt::format("OpenCL C has no arithmetic of {}", npgpu::name(c.type));
-    const auto needs_extension = [&](DataType type, const char* extension) -> std::optional<std::string> {
-      if (c.type != type || has_extension(find_or_throw(c.device).device, extension)) return std::nullopt;
-      return fmt::format("{} has no arithmetic of {} by OpenCL: its driver lacks {}", c.device, npgpu::name(type),
-                         extension);
-    };
-    if (auto why = needs_extension(DataType::fp64, "cl_khr_fp64")) return why;
-    return needs_extension(DataType::fp16, "cl_khr_fp16");
-  }
-  Limit limit(const ProbeCase& c) const override { return arithmetic_limit(c.device, c.type); }
-};
+const OpenCl compute_by_opencl({{.name = "compute",
+                                 .open = runs<OpenclComputeRunner>,
+                                 .cases = cases_of_compute,
+                                 .shapes = shapes_of_compute,
+                                 .refuses_case = refuses_compute,
+                                 .refuses = refuses_chains,
+                                 .limit = [](const ProbeCase& c, const Layout&) {
+                                   return arithmetic_limit(c.device, c.type);
+                                 }}});
 
 }  // namespace
 }  // namespace npgpu::opencl
-
-NPGPU_REGISTERED(Probe, npgpu::opencl::OpenclComputeProbe)

@@ -1,11 +1,19 @@
 // A BLAS of the host, found at run time, with threads of its own that are pinned to a core each.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "netpipe/devices/host/facts.hpp"
 #include "probes/gemm/gemm.hpp"
+#include "probes/host/threads.hpp"
 
 namespace npgpu {
 
@@ -54,4 +62,62 @@ std::vector<ThreadTime> thread_times();
 std::vector<int> threads_at_work(const std::vector<ThreadTime>& before, const std::vector<ThreadTime>& after,
                                  int caller, double wall_s, std::size_t most);
 
+// The threads of a host's BLAS: found by what they run in a product that is not timed, and pinned to a core each.
+
+class BlasThreads {
+ public:
+  // So many from now on, the caller's own among them.
+  void take(std::uint32_t count);
+  // Calls work() on the thread that calls the library, which is pinned, too: the library's threads spin for a while
+  // after a product, and a thread that is not pinned would take turns with one of them. `work` must not throw.
+  void each(const std::function<void()>& work) {
+    caller_.each([&](unsigned) { work(); });
+  }
+  // The same, timed; units are the cpus that all of the threads were on.
+  ProbeSample run(const std::function<void()>& work);
+  std::string binding() const;
+
+ private:
+  std::vector<unsigned> cpus_ = host::core_cpus();
+  PinnedThreads caller_{{cpus_.front()}};
+  std::uint32_t threads_ = 0;  // that the library was set to have
+  std::vector<int> pinned_;    // of them, without the caller
+};
+
 }  // namespace npgpu
+
+// A library that is found at run time: the one that an environment variable names, else the first of some names.
+namespace npgpu::gemm {
+
+// Of the names of one function the first that the library has.
+template <class Function> bool find(void* library, Function& function, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (function) return true;
+  }
+  return false;
+}
+template <class Function> bool find(void* library, Function& function, const char* name) {
+  return find(library, function, {name});
+}
+
+// What the variable says; null where it is not set, or empty.
+inline const char* chosen_library(const char* variable) {
+  const char* const chosen = std::getenv(variable);
+  return chosen && *chosen ? chosen : nullptr;
+}
+
+// What take(library, name, found) makes of the first library that can be opened and of which it is true. The library is
+// held as long as the process.
+template <class Found, class Take>
+std::optional<Found> look_for(const char* variable, std::vector<std::string> names, Take take) {
+  if (const char* const chosen = chosen_library(variable)) names = {chosen};
+  for (const std::string& name : names) {
+    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    Found found;
+    if (library && take(library, name, found)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace npgpu::gemm

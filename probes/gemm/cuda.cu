@@ -10,12 +10,9 @@
 #include "npgpu/error.hpp"
 #include "probes/cuda.hpp"
 #include "probes/gemm/blas.hpp"
-#include "probes/gemm/blas_threads.hpp"
 #include "probes/gemm/cublas.hpp"
-#include "probes/gemm/cublas_lt.hpp"
 #include "probes/gemm/elements.hpp"
 #include "probes/gemm/gemm.hpp"
-#include "probes/gemm/matrices.hpp"
 
 namespace npgpu::cuda {
 
@@ -305,62 +302,44 @@ class GemmRunner final : public gemm::PanelRunner<CudaProbeRunner> {
   Buffer tables_;  // and the place of the first wrong element
 };
 
-class GemmProbe final : public ProbeOf<CudaProbe, GemmRunner> {
- public:
-  std::string_view name() const override { return "gemm"; }
-  std::string_view summary() const override {
-    return "products of matrices by cuBLAS, with the matrices on the GPU and on the host, and by tensor cores' types";
+std::optional<std::string> lacks_library(const ProbeCase& c) {
+  const bool by_tensor_cores = gemm::is_tensor_type(c.type);
+  if (const std::string& why = by_tensor_cores ? cublas_lt().why_not : cublas().why_not; !why.empty()) return why;
+  const int least = c.type == DataType::fp8 ? 89 : 80;
+  if (!by_tensor_cores || capability_of(c) >= least) return std::nullopt;
+  return c.device + " has no such products, which need compute capability " + (least == 89 ? "8.9" : "8.0");
+}
+std::optional<std::string> refuses_blocks_of_gemm(const ProbeCase&, const Shape& shape) {
+  if (shape.blocks != 1 || shape.one_block_per_sm) return "cuBLAS chooses the blocks";
+  if (shape.host_columns && !blas().why_not.empty()) return blas().why_not;
+  return std::nullopt;
+}
+Limit limit_of_gemm(const ProbeCase& c, const Layout& l) {
+  if (gemm::is_tensor_type(c.type)) return limit_of_tensor_cores(c, l);
+  Limit limit = limit_of_arithmetic(c, l);
+  if (const int capability = capability_of(c); c.type == DataType::fp64 && (capability == 80 || capability == 90)) {
+    limit.per_s *= 2;
+    limit.source += ", * 2: tensor cores (NVIDIA A100 and H100 white papers)";
   }
-  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (shape.blocks != 1 || shape.one_block_per_sm) return "cuBLAS chooses the blocks";
-    if (shape.host_columns && !blas().why_not.empty()) return blas().why_not;
-    return gemm::refuses(c, shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    auto all = gemm::device_shapes(context(c).layout, c);
-    std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
-    return all;
-  }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    return {gemm::bytes_of(steps_from_host(steps)).sum(),
-            gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes + CublasLtHandle::workspace_bytes};
-  }
+  return limit;
+}
+MemoryNeed needs_of_gemm(std::span<const ProbeStep> steps) {
+  return {gemm::bytes_of(steps_from_host(steps)).sum(),
+          gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes + CublasLtHandle::workspace_bytes};
+}
 
- private:
-  static constexpr Space spaces[] = {Space::global, Space::host};
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    auto all = gemm::cases(device, spaces);
-    for (const ProbeCase& c : gemm::tensor_cases(device)) all.push_back(c);
-    return all;
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const bool by_tensor_cores = gemm::is_tensor_type(c.type);
-    if (!knows(c)) return gemm::what_there_is;
-    if (const std::string& why = by_tensor_cores ? cublas_lt().why_not : cublas().why_not; !why.empty()) return why;
-    const int least = c.type == DataType::fp8 ? 89 : 80;
-    if (by_tensor_cores && capability_of(*ordinal_of(c.device)) < least)
-      return c.device + " has no such products, which need compute capability " + (least == 89 ? "8.9" : "8.0");
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase& c, int ordinal) const override {
-    if (gemm::is_tensor_type(c.type)) return tensor_limit(c.type, ordinal);
-    Limit limit = arithmetic_limit(c.type, ordinal);
-    const int capability = capability_of(ordinal);
-    if (c.type == DataType::fp64 && (capability == 80 || capability == 90)) {
-      limit.per_s *= 2;
-      limit.source += ", * 2: tensor cores (NVIDIA A100 and H100 white papers)";
-    }
-    return limit;
-  }
-  std::string library(const ProbeCase& c) const override {
-    return gemm::is_tensor_type(c.type) ? cublas_lt().text : cublas().text;
-  }
-  // cuBLAS has a CUDA runtime of its own, which does not learn that the context is gone.
-  bool allows_context_reset() const override { return false; }
-};
+const Cuda gemm_probe(
+    {{.name = "gemm",
+      .open = runs<GemmRunner>,
+      .lacks = lacks_library,
+      .refuses = refuses_blocks_of_gemm,
+      .any_grid = true,
+      .limit = limit_of_gemm,
+      .takes = [](const ProbeCase&, Operands operands) { return operands != Operands::pattern; },
+      .needs = needs_of_gemm,
+      .library = [](const ProbeCase& c) { return gemm::is_tensor_type(c.type) ? cublas_lt().text : cublas().text; },
+      // cuBLAS has a CUDA runtime of its own, which does not learn that the context is gone.
+      .allows_context_reset = false}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::GemmProbe)

@@ -29,11 +29,6 @@ std::vector<ProbeCase> cases(const std::string& device, std::span<const Space>);
 std::vector<ProbeCase> tensor_cases(const std::string& device);
 inline bool is_tensor_type(DataType type) { return type != DataType::fp32 && type != DataType::fp64; }
 
-inline constexpr const char* what_there_is =
-    "probe gemm multiplies matrices of fp32 and fp64, in global memory or the host's, and in global memory of fp16, "
-    "bf16, "
-    "tf32, fp8 and int8";
-
 std::uint64_t bytes_of_operand(DataType);  // of an element of A or B
 
 struct MatrixBytes {
@@ -51,7 +46,7 @@ inline Elements elements_of(const ProbeCase& c, const Shape& s) { return element
 // and ragged ones; one square with either operand transposed, and with C read. In the host's memory: squares in one
 // panel, and in as many as the model advises. Of types of tensor cores: squares by doubling, in the one way that all
 // take.
-std::vector<Shape> device_shapes(const Layout&, const ProbeCase&);
+std::vector<Shape> device_shapes(const ProbeCase&, const Layout&);
 // Squares by doubling on all cores, ragged ones, transposed ones and one with C read, and one square over the cores.
 std::vector<Shape> host_shapes(std::span<const std::uint32_t> cores);
 // Whatever computes: also sizes beyond what libraries count with.

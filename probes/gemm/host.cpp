@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "probes/gemm/blas.hpp"
-#include "probes/gemm/blas_threads.hpp"
 #include "probes/gemm/elements.hpp"
 #include "probes/gemm/gemm.hpp"
 #include "probes/host/probe.hpp"
@@ -90,46 +89,38 @@ class HostGemmRunner final : public ProbeRunner {
   gemm::Update update_;
 };
 
-class HostGemmProbe final : public ProbeOf<HostProbe, HostGemmRunner> {
- public:
-  std::string_view name() const override { return "gemm"; }
-  std::string_view summary() const override { return "products of matrices by a BLAS, on one core and on all"; }
-  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    return blas().why_not.empty() ? gemm::cases(device, spaces) : std::vector<ProbeCase>{};
-  }
-  std::optional<std::string> refuses_case(const ProbeCase& c) const override {
-    if (!blas().why_not.empty()) return blas().why_not;
-    if (std::ranges::count(gemm::cases(c.device, spaces), c)) return std::nullopt;
-    return "probe gemm multiplies matrices of fp32 and fp64 in the host's memory";
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& s) const override {
-    if (auto why = refuses_blocks(s)) return why;
-    if (s.panels != 1) return "what the host computes is not copied: panels=1";
-    if (s.host_columns) return "all columns are the host's here: host_columns is of a GPU";
-    if (!blas().set_threads && s.blocks != host::core_cpus().size())
-      return fmt::format("{}: its number of threads cannot be set", blas().text);
-    return gemm::refuses(c, s);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    const auto units = static_cast<std::uint32_t>(host::core_cpus().size());
-    auto all = gemm::host_shapes(cores_one_by_one(units));
-    std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
-    return all;
-  }
-  ProbeContext context(const ProbeCase& c) const override {
-    ProbeContext context = HostProbe::context(c);
-    context.library = blas().text;
-    return context;
-  }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {gemm::bytes_of(steps).sum(), 0}; }
+std::vector<ProbeCase> cases_of_gemm(const std::string& device) {
+  constexpr Space spaces[] = {Space::host};
+  return gemm::cases(device, spaces);
+}
+std::optional<std::string> refuses_gemm(const ProbeCase& c) {
+  if (!blas().why_not.empty()) return blas().why_not;
+  if (std::ranges::count(cases_of_gemm(c.device), c)) return std::nullopt;
+  return "probe gemm multiplies matrices of fp32 and fp64 in the host's memory";
+}
+std::optional<std::string> refuses_product(const ProbeCase&, const Shape& s) {
+  if (s.panels != 1) return "what the host computes is not copied: panels=1";
+  if (s.host_columns) return "all columns are the host's here: host_columns is of a GPU";
+  if (!blas().set_threads && s.blocks != host::core_cpus().size())
+    return fmt::format("{}: its number of threads cannot be set", blas().text);
+  return std::nullopt;
+}
+std::vector<Shape> shapes_of_gemm(const ProbeCase&, const Layout&) {
+  return gemm::host_shapes(cores_one_by_one(static_cast<std::uint32_t>(host::core_cpus().size())));
+}
 
- private:
-  static constexpr Space spaces[] = {Space::host};
-  Limit limit(const ProbeCase& c, const Layout& l) const override { return multiply_add_limit(c.type, l); }
-};
+const Host gemm_on_host({{.name = "gemm",
+                          .open = runs<HostGemmRunner>,
+                          .cases = cases_of_gemm,
+                          .shapes = shapes_of_gemm,
+                          .refuses_case = refuses_gemm,
+                          .refuses = refuses_product,
+                          .limit = [](const ProbeCase& c, const Layout& l) { return multiply_add_limit(c.type, l); },
+                          .takes = [](const ProbeCase&, Operands operands) { return operands != Operands::pattern; },
+                          .needs = [](std::span<const ProbeStep> steps) -> MemoryNeed {
+                            return {gemm::bytes_of(steps).sum(), 0};
+                          },
+                          .library = [](const ProbeCase&) { return blas().text; }}});
 
 }  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(Probe, npgpu::HostGemmProbe)

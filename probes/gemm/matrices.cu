@@ -2,7 +2,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include "probes/gemm/matrices.hpp"
+#include "probes/gemm/cublas.hpp"
 
 namespace npgpu::cuda {
 

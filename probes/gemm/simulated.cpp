@@ -14,6 +14,7 @@
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/probe_description.hpp"
 #include "probes/gemm/gemm.hpp"
 #include "probes/runner.hpp"
 
@@ -123,25 +124,24 @@ class GemmRunner final : public gemm::PanelRunner<ProbeRunner> {
   Result result_;
 };
 
-class SimulatedGemm final : public ProbeOf<Probe, GemmRunner> {
+class SimulatedGemm final : public Probe {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view device_kind() const override { return "sim"; }
   bool takes_operands(const ProbeCase&, Operands) const override { return true; }  // its time does not depend on them
-  std::string_view summary() const override { return "products of matrices on simulated devices; no measurement"; }
   std::vector<ProbeCase> cases(const std::string& device) const override {
-    auto all = questions(device);
+    auto all = description_of(name()).cases(device);
     std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
     return all;
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override {
-    auto all = gemm::device_shapes(context(c).layout, c);
+    auto all = gemm::device_shapes(c, context(c).layout);
     std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
     return all;
   }
   std::optional<std::string> refuses_case(const ProbeCase& c) const override {
     const Spec spec = spec_of(c.device);
-    const auto all = questions(c.device);
+    const auto all = description_of(name()).cases(c.device);
     const DataType type = std::ranges::count(all, c.type, &ProbeCase::type) ? c.type : DataType::fp32;
     if (!has_rate(spec, type))
       return fmt::format("the spec of {} does not say how fast products of matrices are: add hardware.{} to {}",
@@ -150,7 +150,7 @@ class SimulatedGemm final : public ProbeOf<Probe, GemmRunner> {
         (!spec.link(Direction::h2d, Memory::pinned) || !spec.link(Direction::d2h, Memory::pinned)))
       return fmt::format("the spec of {} has no copies of pinned memory both ways", spec.name);
     if (std::ranges::count(all, c)) return std::nullopt;
-    return gemm::what_there_is;
+    return description_of(name()).there_are;
   }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (shape.blocks != 1 || shape.one_block_per_sm) return "a GPU's library chooses the blocks";
@@ -173,12 +173,8 @@ class SimulatedGemm final : public ProbeOf<Probe, GemmRunner> {
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, gemm::bytes_of(steps).sum()}; }
   MemoryNeed available(const ProbeCase& c) const override { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
 
- private:
-  static constexpr Space spaces[] = {Space::global, Space::host};
-  static std::vector<ProbeCase> questions(const std::string& device) {
-    auto all = gemm::cases(device, spaces);
-    std::ranges::move(gemm::tensor_cases(device), std::back_inserter(all));
-    return all;
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<GemmRunner>(*this, steps);
   }
 };
 

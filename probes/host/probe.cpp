@@ -95,10 +95,10 @@ Layout host_layout(DataType type) {
   return layout;
 }
 
-ProbeContext HostProbe::context(const ProbeCase& question) const {
-  ProbeContext context{host_layout(question.type), {}};
-  context.limit = limit(question, context.layout);
-  return context;
+Layout HostProbe::layout(const ProbeCase& c) const { return host_layout(c.type); }
+
+std::optional<std::string> HostProbe::why_no_grid(const ProbeCase&, const Shape& shape) const {
+  return refuses_blocks(shape);
 }
 
 std::optional<std::string> refuses_blocks(const Shape& shape) {

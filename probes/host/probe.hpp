@@ -35,16 +35,20 @@ class HostRunner : public ProbeRunner {
   std::vector<unsigned> cpus_ = host::core_cpus();
 };
 
-class HostProbe : public Probe {
+// One probe on the host: const Host compute_on_host({{.name = "compute", .open = runs<HostComputeRunner>, ...}});
+class HostProbe final : public DescribedProbe {
  public:
+  HostProbe(const ProbeParts& parts) : DescribedProbe(parts) {}
   std::string_view device_kind() const override { return "host"; }
-  ProbeContext context(const ProbeCase&) const override;
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
   MemoryNeed available(const ProbeCase&) const override { return {host::free_host_memory(), UINT64_MAX}; }
 
- protected:
-  virtual Limit limit(const ProbeCase&, const Layout&) const = 0;
+ private:
+  std::optional<std::string> why_not_there(const std::string&) const override { return std::nullopt; }
+  Layout layout(const ProbeCase&) const override;
+  std::optional<std::string> why_no_grid(const ProbeCase&, const Shape&) const override;
+  MemoryNeed needs_of_sets(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
 };
+using Host = Joined<Probe, HostProbe>;
 
 // Cores of the affinity mask, caches, clock; `lanes` are those of the widest registers for this type. The clock is the
 // frequency driver's highest or, where there is none, the one measured now on the first core.

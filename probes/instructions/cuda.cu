@@ -10,7 +10,7 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/cuda_sums.hpp"
+#include "probes/cuda.hpp"
 #include "probes/instructions/shapes.hpp"
 
 namespace npgpu::cuda {
@@ -231,28 +231,10 @@ class InstructionsRunner final : public SumsRunner {
   std::uint64_t steps_ = 0;  // of the last run
 };
 
-class InstructionsProbe final : public ProbeOf<CudaProbe, InstructionsRunner> {
- public:
-  std::string_view name() const override { return "instructions"; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    return instructions::refuses(c, shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return instructions::shapes(context(c).layout); }
-
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return instructions::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (knows(c)) return std::nullopt;
-    return "probe instructions has rcp, rsqrt, sin, ex2, lg2, via-fp64, via-fp16 and via-int32 of fp32, add and mul of "
-           "fp64 and int64, and popc, shuffle and dpx of int32";
-  }
-  Limit limit(const ProbeCase&, int) const override {
-    return {not_measured, "unknown: this program has no rates of single instructions"};
-  }
-};
+const Cuda instructions_probe(
+    {{.name = "instructions", .open = runs<InstructionsRunner>, .limit = [](const ProbeCase&, const Layout&) -> Limit {
+        return {not_measured, "unknown: this program has no rates of single instructions"};
+      }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::InstructionsProbe)

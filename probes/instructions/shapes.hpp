@@ -15,7 +15,7 @@ namespace npgpu::instructions {
 constexpr std::uint32_t steps_of_repeat = 256;
 
 std::vector<ProbeCase> cases(const std::string& device);
-std::vector<Shape> shapes(const Layout&);
+std::vector<Shape> shapes(const ProbeCase&, const Layout&);
 std::optional<std::string> refuses(const ProbeCase&, const Shape&);
 // That a step counts for.
 constexpr unsigned of_step(const ProbeCase& c) {

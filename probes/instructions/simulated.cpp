@@ -35,13 +35,8 @@ Repeat instructions_repeat(const ProbeCase& c, const Shape& s, const Multiproces
 }
 
 const Simulated instructions_probe({{.name = "instructions",
-                                     .summary = "single instructions on simulated devices; no measurement",
                                      .need = Need::instructions,
                                      .repeat = instructions_repeat,
-                                     .cases = instructions::cases,
-                                     .shapes = [](const ProbeCase&,
-                                                  const Layout& l) { return instructions::shapes(l); },
-                                     .refuses = instructions::refuses,
                                      .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
                                        return {class_of_instruction(c, m).lanes * m.sms * m.max_clock_hz,
                                                "the spec: lanes of the class * SMs * clock"};

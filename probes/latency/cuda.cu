@@ -19,7 +19,8 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
-#include "probes/latency/permutation.hpp"
+#include "probes/walks.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -240,52 +241,50 @@ class LatencyRunner final : public CudaProbeRunner {
   Readback end_{};            // of the last run
 };
 
-class LatencyProbe final : public ProbeOf<CudaProbe, LatencyRunner> {
- public:
-  std::string_view name() const override { return "latency"; }
-  std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
-      return "a chase has one block, one thread and one access of " + std::to_string(access_of(c.space)) +
-             " bytes in flight";
-    if (shape.bytes < step_of(c.space) || shape.bytes > max_bytes_in(c.space))
-      return std::to_string(shape.bytes) + " bytes; this chase takes " + std::to_string(step_of(c.space)) + " to " +
-             std::to_string(max_bytes_in(c.space));
-    return std::nullopt;
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    const int of_octave = c.space == Space::shared                                      ? 1
-                          : c.space == Space::constant || c.operation == Operation::rmw ? 4
-                                                                                        : 8;
-    const std::uint64_t least = c.space == Space::global ? min_global : c.space == Space::shared ? KiB : 512;
-    const std::uint64_t most = c.space == Space::global   ? std::min(max_global, context(c).layout.memory_bytes / 4)
-                               : c.space == Space::shared ? max_shared
-                                                          : max_constant;
-    return chase_shapes(access_of(c.space), step_of(c.space), least, most, of_octave);
-  }
+std::vector<ProbeCase> chases(const std::string& device) {
+  const auto of = [&](Operation operation, DataType type, Space space) {
+    return ProbeCase{"latency", device, operation, type, Form::dependent, space};
+  };
+  return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
+          of(Operation::chase, DataType::fp32, Space::shared), of(Operation::chase, DataType::fp32, Space::constant)};
+}
+std::vector<Shape> shapes_of_chase(const ProbeCase& c, const Layout& l) {
+  const int of_octave = c.space == Space::shared                                      ? 1
+                        : c.space == Space::constant || c.operation == Operation::rmw ? 4
+                                                                                      : 8;
+  const std::uint64_t least = c.space == Space::global ? min_global : c.space == Space::shared ? KiB : 512;
+  const std::uint64_t most = c.space == Space::global   ? std::min(max_global, l.memory_bytes / 4)
+                             : c.space == Space::shared ? max_shared
+                                                        : max_constant;
+  return chase_shapes(access_of(c.space), step_of(c.space), least, most, of_octave);
+}
+std::optional<std::string> refuses_chase(const ProbeCase& c) {
+  if ((c.operation != Operation::chase && c.operation != Operation::rmw) || c.form != Form::dependent)
+    return "probe latency has the operations chase, and rmw, which is a chase by atomics; both are dependent";
+  if (c.operation == Operation::rmw && c.space != Space::global) return "atomics chase through global memory only";
+  if (c.space != Space::global && c.space != Space::shared && c.space != Space::constant)
+    return "probe latency chases through global, shared or constant memory";
+  if (c.type != (c.space == Space::global ? DataType::fp64 : DataType::fp32))
+    return "a chase loads addresses: 8 bytes of global memory, as fp64, or 4 of the others, as fp32";
+  return std::nullopt;
+}
+std::optional<std::string> refuses_shape_of_chase(const ProbeCase& c, const Shape& shape) {
+  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
+    return "a chase has one block, one thread and one access of " + std::to_string(access_of(c.space)) +
+           " bytes in flight";
+  if (shape.bytes < step_of(c.space) || shape.bytes > max_bytes_in(c.space))
+    return std::to_string(shape.bytes) + " bytes; this chase takes " + std::to_string(step_of(c.space)) + " to " +
+           std::to_string(max_bytes_in(c.space));
+  return std::nullopt;
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    const auto of = [&](Operation operation, DataType type, Space space) {
-      return ProbeCase{"latency", device, operation, type, Form::dependent, space};
-    };
-    return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
-            of(Operation::chase, DataType::fp32, Space::shared), of(Operation::chase, DataType::fp32, Space::constant)};
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if ((c.operation != Operation::chase && c.operation != Operation::rmw) || c.form != Form::dependent)
-      return "probe latency has the operations chase, and rmw, which is a chase by atomics; both are dependent";
-    if (c.operation == Operation::rmw && c.space != Space::global) return "atomics chase through global memory only";
-    if (c.space != Space::global && c.space != Space::shared && c.space != Space::constant)
-      return "probe latency chases through global, shared or constant memory";
-    if (c.type != (c.space == Space::global ? DataType::fp64 : DataType::fp32))
-      return "a chase loads addresses: 8 bytes of global memory, as fp64, or 4 of the others, as fp32";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase&, int) const override { return {not_measured, "none: a latency has no peak"}; }
-};
+const Cuda latency_probe({{.name = "latency",
+                           .open = runs<LatencyRunner>,
+                           .cases = chases,
+                           .shapes = shapes_of_chase,
+                           .refuses_case = refuses_chase,
+                           .refuses = refuses_shape_of_chase,
+                           .any_grid = true}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::LatencyProbe)

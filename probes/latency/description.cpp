@@ -9,6 +9,8 @@ const Joined<ProbeDescription> latency_description(
      .summary = "loads that wait for each other, over growing sets",
      .question = ProbeQuestion::memory_latency,
      .counted = Counted{"loads", "time of a load", "load"},
+     .there_are = "probe latency chases through memory by loads, and by atomics, which are asked for as rmw",
+     .no_limit = "none: a latency has no peak",
      .key_figures = [](const ProbeCase& c) -> std::vector<FigureChoice> {
        if (c.operation != Operation::chase) return {};
        const auto figure = [&](std::string_view of, Among among) {

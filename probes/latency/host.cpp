@@ -8,6 +8,7 @@
 #include "netpipe/devices/host/memory.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu {
 
@@ -67,40 +68,37 @@ class HostLatencyRunner final : public ProbeRunner {
   std::uint64_t loads_ = 0;
 };
 
-class HostLatencyProbe final : public ProbeOf<HostProbe, HostLatencyRunner> {
- public:
-  std::string_view name() const override { return "latency"; }
-  std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    return {{"latency", device, Operation::chase, DataType::fp64, Form::dependent, Space::host}};
-  }
-  std::optional<std::string> refuses_case(const ProbeCase& question) const override {
-    if (question.operation != Operation::chase || question.form != Form::dependent)
-      return "latency is asked for with a chase, which is dependent";
-    if (question.space != Space::host) return "the host has one space for data, which is called host";
-    if (question.type != DataType::fp64) return "the chase loads pointers of 8 bytes, which are asked for as fp64";
-    return std::nullopt;
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
-    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
-      return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*));
-    if (shape.bytes < chase::line_bytes)
-      return fmt::format("{} bytes; a chase needs at least {}", shape.bytes, chase::line_bytes);
-    return std::nullopt;
-  }
-  std::vector<Shape> shapes(const ProbeCase& question) const override {
-    if (refuses_case(question)) return {};
-    const Layout l = host_layout(DataType::fp64);
-    const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
-    const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
-    return chase_shapes(sizeof(void*), chase::line_bytes, min_bytes, most, points_of_octave, large_bytes);
-  }
+std::optional<std::string> refuses_chase(const ProbeCase& question) {
+  if (question.operation != Operation::chase || question.form != Form::dependent)
+    return "latency is asked for with a chase, which is dependent";
+  if (question.space != Space::host) return "the host has one space for data, which is called host";
+  if (question.type != DataType::fp64) return "the chase loads pointers of 8 bytes, which are asked for as fp64";
+  return std::nullopt;
+}
+std::optional<std::string> refuses_shape_of_chase(const ProbeCase&, const Shape& shape) {
+  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
+    return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*));
+  if (shape.bytes < chase::line_bytes)
+    return fmt::format("{} bytes; a chase needs at least {}", shape.bytes, chase::line_bytes);
+  return std::nullopt;
+}
+std::vector<Shape> shapes_of_chase(const ProbeCase&, const Layout& l) {
+  const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
+  const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
+  return chase_shapes(sizeof(void*), chase::line_bytes, min_bytes, most, points_of_octave, large_bytes);
+}
 
- private:
-  Limit limit(const ProbeCase&, const Layout&) const override { return {not_measured, "none: a latency has no peak"}; }
-};
+const Host latency_on_host({{.name = "latency",
+                             .open = runs<HostLatencyRunner>,
+                             .cases =
+                                 [](const std::string& device) {
+                                   return std::vector<ProbeCase>{{"latency", device, Operation::chase, DataType::fp64,
+                                                                  Form::dependent, Space::host}};
+                                 },
+                             .shapes = shapes_of_chase,
+                             .refuses_case = refuses_chase,
+                             .refuses = refuses_shape_of_chase,
+                             .any_grid = true}});
 
 }  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(Probe, npgpu::HostLatencyProbe)

@@ -15,7 +15,8 @@
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"
-#include "probes/latency/permutation.hpp"
+#include "probes/walks.hpp"
+#include "probes/shapes.hpp"
 
 namespace npgpu::opencl {
 
@@ -204,64 +205,60 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
   std::uint64_t walked_ = 0;  // since the set was laid out
 };
 
-class OpenclLatencyProbe final : public ProbeOf<OpenclProbe, OpenclLatencyRunner> {
- public:
-  std::string_view name() const override { return "latency"; }
-  std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
-      return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", access_of(c.space));
-    const std::uint64_t least = c.space == Space::shared ? word_bytes : 2 * line_of(opencl::is_cpu(c.device));
-    const std::uint64_t most = c.space == Space::shared ? most_local_bytes(c.device) : 64 * GiB;
-    if (shape.bytes < least || shape.bytes > most)
-      return fmt::format("{} bytes; this chase takes {} to {}", shape.bytes, least, most);
-    return std::nullopt;
+std::vector<ProbeCase> chases(const std::string& device) {
+  const auto of = [&](Operation operation, DataType type, Space space) {
+    return ProbeCase{"latency", device, operation, type, Form::dependent, space};
+  };
+  return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
+          of(Operation::chase, DataType::fp32, Space::shared)};
+}
+std::optional<std::string> refuses_chase(const ProbeCase& c) {
+  const auto all = chases(c.device);
+  if (std::ranges::find(all, c) == all.end())
+    return "probe latency chases by loads through global memory (8 bytes, as fp64) and shared memory (4 bytes, as "
+           "fp32), and by atomics (rmw) through global memory";
+  if (find_or_throw(c.device).info.facts.empty() ||
+      number_fact(find_or_throw(c.device).info.facts, "address_bits") != 64)
+    return c.device + " has no addresses of 64 bits";
+  if (c.space == Space::shared) return why_no_local_memory(c.device);
+  if (c.operation != Operation::rmw) return std::nullopt;
+  if (opencl::is_cpu(c.device)) return "a CPU's core works on atomics in its own cache: they pass no level by";
+  if (!has_extension(find_or_throw(c.device).device, "cl_khr_int64_base_atomics"))
+    return c.device + " has no atomics of 64 bits by OpenCL: its driver lacks cl_khr_int64_base_atomics";
+  return std::nullopt;
+}
+std::optional<std::string> refuses_shape_of_chase(const ProbeCase& c, const Shape& shape) {
+  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
+    return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", access_of(c.space));
+  const std::uint64_t least = c.space == Space::shared ? word_bytes : 2 * line_of(opencl::is_cpu(c.device));
+  const std::uint64_t most = c.space == Space::shared ? most_local_bytes(c.device) : 64 * GiB;
+  if (shape.bytes < least || shape.bytes > most)
+    return fmt::format("{} bytes; this chase takes {} to {}", shape.bytes, least, most);
+  return std::nullopt;
+}
+std::vector<Shape> shapes_of_chase(const ProbeCase& c, const Layout& l) {
+  const bool cpu = opencl::is_cpu(c.device);
+  std::vector<Shape> all;
+  if (c.space == Space::shared) {
+    all = chase_shapes(word_bytes, word_bytes, KiB, most_local_bytes(c.device), 1);
+  } else if (cpu) {
+    const std::uint64_t most = std::max(std::min(l.cache_bytes * far_beyond, l.memory_bytes / 8), min_bytes);
+    all = chase_shapes(8, line_of(cpu), min_bytes, most, 8, large_bytes);
+  } else {
+    const std::uint64_t most = std::min(max_bytes_of_chase, l.memory_bytes / 8);
+    all = chase_shapes(8, line_of(cpu), min_bytes, most, c.operation == Operation::rmw ? 4 : 8);
   }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    if (refuses_case(c)) return {};
-    const bool cpu = opencl::is_cpu(c.device);
-    const Layout l = layout_for_shapes(c.device, c.type);
-    std::vector<Shape> all;
-    if (c.space == Space::shared) {
-      all = chase_shapes(word_bytes, word_bytes, KiB, most_local_bytes(c.device), 1);
-    } else if (cpu) {
-      const std::uint64_t most = std::max(std::min(l.cache_bytes * far_beyond, l.memory_bytes / 8), min_bytes);
-      all = chase_shapes(8, line_of(cpu), min_bytes, most, 8, large_bytes);
-    } else {
-      const std::uint64_t most = std::min(max_bytes_of_chase, l.memory_bytes / 8);
-      all = chase_shapes(8, line_of(cpu), min_bytes, most, c.operation == Operation::rmw ? 4 : 8);
-    }
-    for (Shape& shape : all) shape.one_block_per_sm = false;
-    return all;
-  }
+  for (Shape& shape : all) shape.one_block_per_sm = false;
+  return all;
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    const auto of = [&](Operation operation, DataType type, Space space) {
-      return ProbeCase{"latency", device, operation, type, Form::dependent, space};
-    };
-    return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
-            of(Operation::chase, DataType::fp32, Space::shared)};
-  }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    const auto all = questions(c.device);
-    if (std::ranges::find(all, c) == all.end())
-      return "probe latency chases by loads through global memory (8 bytes, as fp64) and shared memory (4 bytes, as "
-             "fp32), and by atomics (rmw) through global memory";
-    if (find_or_throw(c.device).info.facts.empty() ||
-        number_fact(find_or_throw(c.device).info.facts, "address_bits") != 64)
-      return c.device + " has no addresses of 64 bits";
-    if (c.space == Space::shared) return why_no_local_memory(c.device);
-    if (c.operation != Operation::rmw) return std::nullopt;
-    if (opencl::is_cpu(c.device)) return "a CPU's core works on atomics in its own cache: they pass no level by";
-    if (!has_extension(find_or_throw(c.device).device, "cl_khr_int64_base_atomics"))
-      return c.device + " has no atomics of 64 bits by OpenCL: its driver lacks cl_khr_int64_base_atomics";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase&) const override { return {not_measured, "none: a latency has no peak"}; }
-};
+const OpenCl latency_by_opencl({{.name = "latency",
+                                 .open = runs<OpenclLatencyRunner>,
+                                 .cases = chases,
+                                 .shapes = shapes_of_chase,
+                                 .refuses_case = refuses_chase,
+                                 .refuses = refuses_shape_of_chase,
+                                 .any_grid = true}});
 
 }  // namespace
 }  // namespace npgpu::opencl
-
-NPGPU_REGISTERED(Probe, npgpu::opencl::OpenclLatencyProbe)

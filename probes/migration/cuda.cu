@@ -208,40 +208,21 @@ class MigrationRunner final : public CudaProbeRunner {
   Word host_sum_ = 0;  // of the last repeat
 };
 
-class MigrationProbe final : public ProbeOf<CudaProbe, MigrationRunner> {
- public:
-  std::string_view name() const override { return "migration"; }
-  std::string_view summary() const override {
-    return "managed memory, whose pages move between host and GPU, and the host's memory read in place";
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    return migration::refuses(c, shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return migration::shapes(c, context(c).layout); }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
-    return {max_bytes_of(steps), max_bytes_of(steps)};
-  }
+std::optional<std::string> lacks_migration(const ProbeCase& c) {
+  const auto has = [&](cudaDeviceAttr which) { return maybe_attribute(which, ordinal_or_throw(c.device)).value_or(0); };
+  if (c.space == Space::managed && !has(cudaDevAttrConcurrentManagedAccess))
+    return c.device + " does not move pages when they are used: managed memory moves as a whole at each launch";
+  if (c.space == Space::pageable && !has(cudaDevAttrPageableMemoryAccess))
+    return c.device + " cannot read the host's pageable memory: its driver has neither HMM nor ATS here";
+  return std::nullopt;
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return migration::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (!knows(c))
-      return "probe migration reads, writes, prefetches and chases int32 words of managed memory, and reads pageable "
-             "and pinned memory";
-    const auto has = [&](cudaDeviceAttr which) {
-      return maybe_attribute(which, ordinal_or_throw(c.device)).value_or(0);
-    };
-    if (c.space == Space::managed && !has(cudaDevAttrConcurrentManagedAccess))
-      return c.device + " does not move pages when they are used: managed memory moves as a whole at each launch";
-    if (c.space == Space::pageable && !has(cudaDevAttrPageableMemoryAccess))
-      return c.device + " cannot read the host's pageable memory: its driver has neither HMM nor ATS here";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase&, int) const override { return {}; }
-};
+const Cuda migration_probe({{.name = "migration",
+                             .open = runs<MigrationRunner>,
+                             .lacks = lacks_migration,
+                             .needs = [](std::span<const ProbeStep> steps) -> MemoryNeed {
+                               return {max_bytes_of(steps), max_bytes_of(steps)};
+                             }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::MigrationProbe)

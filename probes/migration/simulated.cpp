@@ -47,20 +47,12 @@ Repeat migration_repeat(const ProbeCase& c, const Shape& s, const Multiprocessor
   return repeat;
 }
 
-const Simulated migration_probe({{.name = "migration",
-                                  .summary = "memory that moves page by page on simulated devices; no measurement",
-                                  .need = Need::migration,
-                                  .repeat = migration_repeat,
-                                  .cases =
-                                      [](const std::string& device) {
-                                        auto all = migration::cases(device);
-                                        std::erase_if(all,
-                                                      [](const ProbeCase& c) { return c.space == Space::pageable; });
-                                        return all;
-                                      },
-                                  .shapes = [](const ProbeCase& c, const Layout& l) { return migration::shapes(c, l); },
-                                  .refuses = migration::refuses,
-                                  .limit = [](const ProbeCase&, const Multiprocessors&) { return Limit{}; }}});
+const Simulated migration_probe(
+    {{.name = "migration", .need = Need::migration, .repeat = migration_repeat, .cases = [](const std::string& device) {
+        auto all = migration::cases(device);
+        std::erase_if(all, [](const ProbeCase& c) { return c.space == Space::pageable; });
+        return all;
+      }}});
 
 }  // namespace
 }  // namespace npgpu::simulated

@@ -11,8 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "probes/cuda_sums.hpp"
-#include "probes/tensor/shapes.hpp"
+#include "probes/cuda.hpp"
 #include "probes/tensor/tiles.hpp"
 #include "probes/tensor/wgmma.hpp"
 
@@ -274,40 +273,22 @@ class TensorRunner final : public SumsRunner {
   std::vector<std::uint32_t> without_, of_pair_;
 };
 
-class TensorProbe final : public ProbeOf<CudaProbe, TensorRunner> {
- public:
-  std::string_view name() const override { return "tensor"; }
-  std::string_view summary() const override { return "products of small matrices by tensor cores, by type"; }
-  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    return tensor::refuses(c, shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
-  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
-    return tensor::default_shapes(context(c).layout, c);
-  }
+std::optional<std::string> lacks_products(const ProbeCase& c) {
+  const int capability = capability_of(c), least = c.type == DataType::fp8 ? 89 : 80;
+  if (c.operation == Operation::wgmma && capability != 90)
+    return c.device + " has no wgmma, which only compute capability 9.0 has";
+  // The compiler makes Hopper's mma of fp8 from fp16 products, and leaves out those that it has seen before.
+  if (c.operation == Operation::mma && c.type == DataType::fp8 && capability == 90)
+    return "compute capability 9.0 has fp8 products by wgmma only";
+  if (capability >= least) return std::nullopt;
+  return c.device + " has no such products, which need compute capability " + (least == 89 ? "8.9" : "8.0");
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return tensor::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (!knows(c))
-      return "probe tensor has the operations mma and wgmma, of fp64 (mma only), tf32, fp16, bf16, fp8 and int8";
-    const int capability = capability_of(*ordinal_of(c.device));
-    if (c.operation == Operation::wgmma && capability != 90)
-      return c.device + " has no wgmma, which only compute capability 9.0 has";
-    // The compiler makes Hopper's mma of fp8 from fp16 products, and leaves out those that it has seen before.
-    if (c.operation == Operation::mma && c.type == DataType::fp8 && capability == 90)
-      return "compute capability 9.0 has fp8 products by wgmma only";
-    const int least = c.type == DataType::fp8 ? 89 : 80;
-    if (capability < least)
-      return c.device + " has no such products, which need compute capability " + (least == 89 ? "8.9" : "8.0");
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase& c, int ordinal) const override { return tensor_limit(c.type, ordinal); }
-};
+const Cuda tensor_probe({{.name = "tensor",
+                          .open = runs<TensorRunner>,
+                          .lacks = lacks_products,
+                          .limit = limit_of_tensor_cores,
+                          .takes = [](const ProbeCase&, Operands operands) { return operands != Operands::pattern; }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::TensorProbe)

@@ -2,7 +2,6 @@
 // products wait for each other.
 #include "probes/simulated.hpp"
 
-#include "probes/tensor/shapes.hpp"
 #include "probes/tensor/tiles.hpp"
 
 namespace npgpu::simulated {
@@ -39,13 +38,8 @@ Repeat tensor_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& 
 
 const Simulated tensor_probe(
     {{.name = "tensor",
-      .summary = "products of tensor cores on simulated devices; no measurement",
       .need = Need::tensor,
       .repeat = tensor_repeat,
-      .cases = tensor::cases,
-      .shapes = [](const ProbeCase& c, const Layout& l) { return tensor::shapes(l, c); },
-      .default_shapes = [](const ProbeCase& c, const Layout& l) { return tensor::default_shapes(l, c); },
-      .refuses = tensor::refuses,
       .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
         ProbeCase full = c;
         full.operation = Operation::wgmma;

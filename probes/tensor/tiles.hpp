@@ -83,4 +83,20 @@ struct Tiles {
 };
 NPGPU_EVERYWHERE constexpr unsigned pairs_of(Operation operation) { return operation == Operation::wgmma ? 4 : 16; }
 
+// What probe tensor asks. GPUs and simulated devices share it.
+
+// mma.sync of each type, then wgmma, which has no fp64.
+std::vector<ProbeCase> cases(const std::string& device);
+
+// The corners, where a warp (mma) or four (wgmma) stand for one lane; of mma also by chains of a warp, `ilp`. wgmma's
+// `ilp` is 1, because its products are queued, and so is that of fp64, of which more chains need more registers than a
+// thread of a full block has.
+std::vector<Shape> shapes(const ProbeCase&, const Layout&);
+// One-One, and the largest All-All.
+std::vector<Shape> default_shapes(const ProbeCase&, const Layout&);
+std::optional<std::string> refuses(const ProbeCase&, const Shape&);
+
+// Operations of all threads in one repeat, two a multiply-add.
+double work(const ProbeCase&, const Shape&);
+
 }  // namespace npgpu::tensor

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/cuda_sums.hpp"
-#include "probes/latency/permutation.hpp"
+#include "probes/cuda.hpp"
+#include "probes/walks.hpp"
 #include "probes/tma/copies.cuh"
 
 namespace npgpu::cuda {
@@ -353,39 +353,29 @@ class TmaRunner final : public SumsRunner {
   mutable std::vector<std::uint32_t> slot_sums_;
 };
 
-class TmaProbe final : public ProbeOf<CudaProbe, TmaRunner> {
- public:
-  std::string_view name() const override { return "tma"; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    if (auto why = tma::refuses(c, shape)) return why;
-    if (c.operation == Operation::write && shape.ilp != 1 && shape.ilp != 2 && shape.ilp != 4 && shape.ilp != 8)
-      return std::to_string(shape.ilp) + " stores under way: 1, 2, 4 or 8";
-    return std::nullopt;
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    return tma::shapes(c, context(c).layout, multicasts_at_once);
-  }
+std::optional<std::string> lacks_bulk_copies(const ProbeCase& c) {
+  if (capability_of(c) >= 90) return std::nullopt;
+  return c.device + " has no bulk copies, which need compute capability 9.0";
+}
+std::optional<std::string> refuses_stores(const ProbeCase& c, const Shape& shape) {
+  if (c.operation == Operation::write && shape.ilp != 1 && shape.ilp != 2 && shape.ilp != 4 && shape.ilp != 8)
+    return std::to_string(shape.ilp) + " stores under way: 1, 2, 4 or 8";
+  return std::nullopt;
+}
+Limit limit_of_copies(const ProbeCase& c, const Layout& l) {
+  if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};
+  if (c.space == Space::l2)
+    return {not_measured, "unknown: neither driver nor guide gives the bandwidth of this cache"};
+  return limit_of_memory(c, l);
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return tma::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (!knows(c))
-      return "probe tma has the operations chase (dependent, of addresses as fp64), read and write (of fp32), in the "
-             "spaces l2 and global";
-    if (capability_of(*ordinal_of(c.device)) < 90)
-      return c.device + " has no bulk copies, which need compute capability 9.0";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase& c, int) const override {
-    if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};
-    if (c.space == Space::l2)
-      return {not_measured, "unknown: neither driver nor guide gives the bandwidth of this cache"};
-    return devices::find(c.device).memory;
-  }
-};
+const Cuda tma_probe({{.name = "tma",
+                       .open = runs<TmaRunner>,
+                       .shapes = [](const ProbeCase& c,
+                                    const Layout& l) { return tma::shapes(c, l, multicasts_at_once); },
+                       .lacks = lacks_bulk_copies,
+                       .refuses = refuses_stores,
+                       .limit = limit_of_copies}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::TmaProbe)

@@ -38,13 +38,10 @@ std::uint32_t multicasts_at_once(const std::string& device, std::uint32_t size) 
 }
 
 const Simulated tma_probe({{.name = "tma",
-                            .summary = "bulk copies on simulated devices; no measurement",
                             .need = Need::bulk,
                             .repeat = tma_repeat,
-                            .cases = tma::cases,
                             .shapes = [](const ProbeCase& c,
                                          const Layout& l) { return tma::shapes(c, l, multicasts_at_once); },
-                            .refuses = tma::refuses,
                             .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
                               if (c.operation == Operation::chase) return {not_measured, "none: a latency has no peak"};
                               if (c.space == Space::l2)

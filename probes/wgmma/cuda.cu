@@ -7,8 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "probes/cuda_sums.hpp"
+#include "probes/cuda.hpp"
 #include "probes/wgmma/kernels.hpp"
+#include "probes/wgmma/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -99,34 +100,21 @@ class WgmmaRunner final : public SumsRunner {
   std::vector<std::uint32_t> even_, odd_more_;
 };
 
-class WgmmaProbe final : public ProbeOf<CudaProbe, WgmmaRunner> {
- public:
-  std::string_view name() const override { return "wgmma"; }
-  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (auto why = refuses_grid(shape)) return why;
-    return wgmma::refuses(c, shape);
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return wgmma::shapes(c, context(c).layout); }
+std::optional<std::string> lacks_wgmma(const ProbeCase& c) {
+  if (capability_of(c) == 90) return std::nullopt;
+  return c.device + " has no wgmma, which only compute capability 9.0 has";
+}
+Limit limit_of_groups(const ProbeCase& c, const Layout& l) {
+  const Limit dense = limit_of_tensor_cores(c, l);
+  if (c.operation != Operation::wgmma_sparse || !(dense.per_s > 0)) return dense;
+  return {2 * dense.per_s, dense.source + " * 2, A being sparse"};
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return wgmma::cases(device); }
-  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
-    if (!knows(c))
-      return "probe wgmma has wgmma of fp16, bf16, tf32, fp8 and int8, wgmma-fp16 of fp16 and fp8, and wgmma-sparse of "
-             "fp16, fp8 and int8; A is in shared memory or registers";
-    if (capability_of(*ordinal_of(c.device)) != 90)
-      return c.device + " has no wgmma, which only compute capability 9.0 has";
-    return std::nullopt;
-  }
-  Limit limit(const ProbeCase& c, int ordinal) const override {
-    Limit dense = tensor_limit(c.type, ordinal);
-    if (c.operation != Operation::wgmma_sparse || !(dense.per_s > 0)) return dense;
-    return {2 * dense.per_s, dense.source + " * 2, A being sparse"};
-  }
-};
+const Cuda wgmma_probe({{.name = "wgmma",
+                         .open = runs<WgmmaRunner>,
+                         .lacks = lacks_wgmma,
+                         .limit = limit_of_groups,
+                         .takes = [](const ProbeCase&, Operands operands) { return operands != Operands::pattern; }}});
 
 }  // namespace
 }  // namespace npgpu::cuda
-
-NPGPU_REGISTERED(Probe, npgpu::cuda::WgmmaProbe)

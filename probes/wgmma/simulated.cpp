@@ -30,12 +30,8 @@ Repeat wgmma_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m
 }
 
 const Simulated wgmma_probe({{.name = "wgmma",
-                              .summary = "products of warp groups on simulated devices; no measurement",
                               .need = Need::wgmma,
                               .repeat = wgmma_repeat,
-                              .cases = wgmma::cases,
-                              .shapes = [](const ProbeCase& c, const Layout& l) { return wgmma::shapes(c, l); },
-                              .refuses = wgmma::refuses,
                               .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
                                 return {2 * group_fmas_per_cycle(c, m) * m.sms * m.max_clock_hz,
                                         "the spec: 2 * multiply-adds a cycle * SMs * clock, of sparse products twice"};

@@ -27,7 +27,7 @@ OTHERS = {
     "report": ["report T/h100_quick_b.h5", "report T/h100x2_collectives.h5", "report T/xeon16_gemm.h5", "report T/h200x2_graphs.h5", "transfer --device sim:h200 --sizes 1KiB", "calls --device sim:h200 --rounds 1 --call launch",
                "collectives --device sim:h200x2 --sizes 8 --rounds 1"],
     "parameters": ["derive T/h200_run_d.h5", "derive T/h200_rounds.h5"],
-    "roofline": ["probe roofline,bandwidth,tensor --device sim:h200 --rounds 2 --output other.h5 --quiet",
+    "roofline": ["probe bandwidth,tensor --device sim:h200 --rounds 2 --output other.h5 --quiet",
                  "roofline other.h5 --counts mine=2TFLOP,80GB,40ms,tensor-fp16", "roofline T/h200_run_d.h5"],
     "prediction": [f"predict T/h200_run_d.h5 {make.JOB}", f"predict T/h200_blind_costs_2.h5 {make.JOB}"],
     "collective-forecast": ["collectives --device sim:node8 --collective all-reduce --sizes 1KiB,1MiB --launch graph --output other.h5 --quiet", "predict other.h5 --all-reduce 4KiB"],

@@ -77,18 +77,6 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     });
     return all;
   }
-  if (c.probe == "roofline") {  // every intensity by one warp, and as many by some blocks as a checker ends in a minute
-    const bool is_shared = c.space == Space::shared;  // whose set is a block's
-    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
-      for (const auto& [blocks, threads, bytes] : {std::tuple{1u, 32u, is_shared ? 4 * KiB : 96 * KiB},
-                                                   {3u, is_shared ? 64u : 256u, is_shared ? 20 * KiB : 4 * MiB}}) {
-        if (blocks > 1 && shape.intensity > (is_shared ? KiB : 4 * KiB)) continue;
-        std::tie(shape.blocks, shape.threads, shape.bytes) = std::tuple(blocks, threads, bytes);
-        all.push_back(shape);
-      }
-    }
-    return all;
-  }
   if (c.probe == "migration") {  // wherever pages are; the grid, where there is one, and one of a few blocks
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       if (c.operation == Operation::chase) shape.bytes = 4 * MiB;
@@ -115,11 +103,6 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
                          .cluster = cluster});
     return all;
   }
-  if (c.probe == "code") {  // the shortest line, the longest, and one that a repeat goes round by half
-    for (const std::uint64_t kib : {1, 256, 96})
-      all.push_back({.blocks = kib == 96 ? 3u : 1u, .threads = 64, .ilp = 4, .bytes = kib * KiB});
-    return all;
-  }
   // Every rung; few patterns and most; more warps than patterns, and fewer; the largest block once. The checker of
   // races looks at each load of a lane: six shapes of up to 3072 lanes did not end in 100 s.
   if (c.probe == "banks") {
@@ -131,22 +114,6 @@ inline std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
         shape.stride = rung > 1 ? 1 : kib == 1 ? 8 : 32;
         all.push_back(shape);
       }
-    return all;
-  }
-  if (c.probe == "slices") {  // from the first and the last multiprocessor, the set's first and last line
-    for (const std::uint32_t unit : {1u, l.units})
-      for (const std::uint32_t offset : {0u, static_cast<std::uint32_t>(64 * KiB - 128)})
-        all.push_back({.blocks = l.units,
-                       .access_bytes = 8,
-                       .bytes = 64 * KiB,
-                       .one_block_per_sm = 1,
-                       .offset_bytes = offset,
-                       .sm = unit});
-    return all;
-  }
-  if (c.probe == "pages") {  // one page, and sets that are no power of two
-    for (const std::uint64_t set : {2 * MiB, 6 * MiB, 8 * MiB})
-      all.push_back({.access_bytes = 8, .bytes = set, .one_block_per_sm = 1});
     return all;
   }
   if (c.probe == "instructions") {

@@ -73,7 +73,7 @@ checked() {  # tool, then what is run: for each line of stdin its name and the t
 if command -v compute-sanitizer > /dev/null; then
   meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*,stages: each takes*'"
   # Those that take longest begin first.
-  probes="roofline bandwidth banks wgmma gemm cluster tma onchip product reduction tensor access staging migration compute divergence instructions atomics slices occupancy latency pages code"
+  probes="bandwidth banks wgmma gemm cluster tma onchip product reduction tensor access staging migration compute divergence instructions atomics occupancy latency"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
     for file in calls copies duplex gate inventory jobs partition payload peers spoiled; do
@@ -82,13 +82,12 @@ if command -v compute-sanitizer > /dev/null; then
     for probe in $probes; do
       echo "probe_$probe --source-file='*/probes_test*' --subcase='$probe,$probe *' --test-case='every case*results*,nothing passes*'"
     done
-    echo "probes --source-file='*/probes_test*' --test-case='blocks record*,more blocks*,what cannot be*,one runner*,limits*,a product*'"
+    echo "probes --source-file='*/probes_test*' --test-case='blocks record*,what cannot be*,one runner*,limits*,a product*'"
   } | checked memcheck
-  # The checker needs seconds for each kernel that it has not met: a roofline has 12 of each type and memory, and each type
-  # of gemm has its own. Those by panels from the host's memory are the same kernels, and are left out.
+  # The checker needs seconds for each kernel that it has not met: each type of gemm has its own. Those by panels from the
+  # host's memory are the same kernels, and are left out.
   for probe in $probes; do
     case $probe in
-      roofline) cases="fp32 fp64 fp16 fp32+l2 fp64+l2 fp16+l2 fp32+shared fp64+shared fp16+shared" ;;
       gemm) cases="fp64 fp32 tf32 fp16 bf16 fp8 int8" ;;
       *) cases="" ;;
     esac

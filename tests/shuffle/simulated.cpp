@@ -13,26 +13,10 @@ Repeat shuffle_repeat(const ProbeCase&, const Shape& s, const Multiprocessors&) 
   return repeat;
 }
 
-const Simulated shuffle_probe({{.name = "shuffle",
-                                .summary = "exchanges of lanes on simulated devices; no measurement",
-                                .repeat = shuffle_repeat,
-                                .cases =
-                                    [](const std::string& device) {
-                                      return std::vector<ProbeCase>{{.probe = "shuffle",
-                                                                     .device = device,
-                                                                     .operation = Operation::sum,
-                                                                     .type = DataType::int32}};
-                                    },
-                                .shapes =
-                                    [](const ProbeCase&, const Layout& l) {
-                                      std::vector<Shape> all;
-                                      for (const std::uint32_t ways : {1, 2, 4, 8})
-                                        all.push_back({.blocks = l.units, .threads = 1024, .ways = ways});
-                                      return all;
-                                    },
-                                .limit = [](const ProbeCase&, const Multiprocessors& m) -> Limit {
-                                  return {m.lanes * m.sms * m.max_clock_hz, "the spec: lanes * SMs * clock"};
-                                }}});
+const Simulated shuffle_probe(
+    {{.name = "shuffle", .repeat = shuffle_repeat, .limit = [](const ProbeCase&, const Multiprocessors& m) -> Limit {
+        return {m.lanes * m.sms * m.max_clock_hz, "the spec: lanes * SMs * clock"};
+      }}});
 
 }  // namespace
 }  // namespace npgpu::simulated

@@ -63,14 +63,8 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
     for (const char* key : {"memory_latency_cycles", "l2_bytes", "l2_gb_s", "l2_latency_cycles", "bulk_latency_cycles",
                             "box_latency_cycles", "cluster_blocks"})
       wants(key);
-  if (need == Need::code)
-    for (const char* key : {"code_kib", "code_bytes_per_cycle"}) wants(key);
-  if (need == Need::pages)
-    for (const char* key : {"l2_latency_cycles", "tlb_mib", "tlb_miss_cycles"}) wants(key);
   if (need == Need::banks)
     for (const char* key : {"shared_latency_cycles", "shared_conflict_cycles"}) wants(key);
-  if (need == Need::slices)
-    for (const char* key : {"l2_latency_cycles", "l2_partitions", "l2_hash_bytes", "l2_far_cycles"}) wants(key);
   if (need == Need::wgmma)
     for (const char* key : {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "wgmma_latency_cycles"})
       wants(key);
@@ -136,13 +130,6 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.shared_latency_cycles = figure_or(spec, "shared_latency_cycles", m.shared_latency_cycles);
   m.l2_latency_cycles = figure_or(spec, "l2_latency_cycles", m.l2_latency_cycles);
   m.shared_conflict_cycles = figure_or(spec, "shared_conflict_cycles", m.shared_conflict_cycles);
-  m.l2_partitions = static_cast<std::uint32_t>(figure_or(spec, "l2_partitions", m.l2_partitions));
-  m.l2_hash_bytes = static_cast<std::uint64_t>(figure_or(spec, "l2_hash_bytes", 1));
-  m.l2_far_cycles = figure_or(spec, "l2_far_cycles", m.l2_far_cycles);
-  m.tlb_bytes = figure_or(spec, "tlb_mib", 0) * MiB;
-  m.code_bytes = figure_or(spec, "code_kib", 0) * KiB;
-  m.code_bytes_per_cycle = figure_or(spec, "code_bytes_per_cycle", m.code_bytes_per_cycle);
-  m.tlb_miss_cycles = figure_or(spec, "tlb_miss_cycles", m.tlb_miss_cycles);
   m.bulk_latency_cycles = figure_or(spec, "bulk_latency_cycles", m.bulk_latency_cycles);
   m.box_latency_cycles = figure_or(spec, "box_latency_cycles", m.box_latency_cycles);
   const auto instructions = [&](const char* name, Multiprocessors::Instructions& of) {

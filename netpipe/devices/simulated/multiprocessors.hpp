@@ -66,14 +66,8 @@ struct Multiprocessors {
   std::uint32_t cluster_blocks = 0;
   double cluster_latency_cycles = 0, cluster_bytes_per_cycle = 0;
   // A plain load that L2 answers; what a bulk copy, and a box of a tensor map, take longer than a plain load.
-  double shared_latency_cycles = 0;                 // of a block's own
-  double shared_conflict_cycles = 0;                // that each lane more in a bank adds to it
-  double code_bytes = 0, code_bytes_per_cycle = 0;  // what an SM's caches of instructions hold, and what comes beyond
-  double tlb_bytes = 0, tlb_miss_cycles = 0;        // what a table of recent pages reaches, and a load beyond it
-  // L2 in so many partitions, by a hash of blocks of so many bytes: what an atomic takes longer in another one.
-  std::uint32_t l2_partitions = 1;
-  std::uint64_t l2_hash_bytes = 1;
-  double l2_far_cycles = 0;
+  double shared_latency_cycles = 0;   // of a block's own
+  double shared_conflict_cycles = 0;  // that each lane more in a bank adds to it
   double l2_latency_cycles = 0, bulk_latency_cycles = 0, box_latency_cycles = 0;
   // Instructions of a class: lanes of an SM that do one each in a cycle, and cycles until a dependent one can issue.
   struct Instructions {
@@ -93,11 +87,8 @@ enum class Need {
   bulk,
   wgmma,
   instructions,
-  pages,
-  code,
   migration,
-  banks,
-  slices
+  banks
 };
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);

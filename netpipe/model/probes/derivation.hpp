@@ -47,9 +47,6 @@ void derive_migration(const ProbeSeries&, DeviceParameters&);
 // Of the probe banks: what a conflict adds to a load that is waited for, and how many passes random words take.
 void derive_banks(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe slices: how many partitions L2 has, who is near to which, and how addresses are spread over them.
-void derive_slices(const ProbeSeries&, DeviceParameters&);
-
 // Of the probe gemm, all series of the device: its best rate, that of the tensor cores' own instructions, what copies
 // leave of it and the host adds to it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);

@@ -101,7 +101,6 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
   for (const ProbeSeries* series : list) model::derive_described(*series, device);
   for (const ProbeSeries* series : list) model::derive_migration(*series, device);
   for (const ProbeSeries* series : list) model::derive_banks(*series, device);
-  for (const ProbeSeries* series : list) model::derive_slices(*series, device);
   model::derive_gemm(list, device);
   if (!chases && !device.simulated)
     device.missing.push_back("sizes and latencies of the memory levels: need probe latency");

@@ -20,32 +20,22 @@ namespace npgpu {
 
 namespace {
 
-constexpr double near_roof = 0.97, same_speed = 0.99;
-// From so much of the other roof on, a point has both to wait for.
-constexpr double near_ridge = 0.45, least_of_loads = 0.01;
-
 const std::string memory_name = "memory", l2_name = "L2", shared_name = "shared";
 
 bool names_memory(const std::string& roof) { return roof == memory_name || roof == l2_name || roof == shared_name; }
 
 // What the series is a roof of; empty where it is of none.
 std::string roof_name(const ProbeCase& c) {
+  if (description_of(c).name.empty()) return {};  // work that this build cannot count
   if (asks(c, ProbeQuestion::memory_bandwidth))
     return c.operation == Operation::read && c.form == Form::streaming ? memory_name : "";
   if (asks(c, ProbeQuestion::computing_power)) return std::string(name(c.type));
-  if (asks(c, ProbeQuestion::tensor_power)) return fmt::format("tensor {} {}", name(c.type), name(c.operation));
+  const bool by_groups = c.operation == Operation::wgmma && c.form == Form::streaming;
+  if (asks(c, ProbeQuestion::tensor_power) || by_groups)
+    return fmt::format("tensor {} {}", name(c.type), name(c.operation));
   if (c.operation == Operation::read && c.space == Space::l2) return l2_name;
   if (c.operation == Operation::read && c.space == Space::shared) return shared_name;
   return {};
-}
-
-std::string roof_of_point(const ProbeCase& c) {
-  return c.operation == Operation::fma ? std::string(name(c.type))
-                                       : fmt::format("tensor {} {}", name(c.type), name(c.operation));
-}
-
-const std::string& level_of_point(const ProbeCase& c) {
-  return c.space == Space::shared ? shared_name : c.space == Space::l2 ? l2_name : memory_name;
 }
 
 // Whether this set of L2 says more than the other: the larger one, of those up to half of L2; else the faster one.
@@ -64,7 +54,7 @@ std::optional<Roof> roof_from(const ProbeSeries& series) {
     best = model::corner_point(rates, model::Corner::all_all, model::Per::second, series.layout.units);
   } else {
     for (const ProbeResult& r : rates) {
-      if (!(r.rate.value > 0)) continue;
+      if (!(r.rate.value > 0) || r.axes.operands == Operands::zeros) continue;
       const bool better =
           !best || (roof.name == l2_name ? is_better_l2(r, *best, series.layout) : r.rate.value > best->rate.value);
       if (better) best = &r;
@@ -79,101 +69,42 @@ std::optional<Roof> roof_from(const ProbeSeries& series) {
   return roof;
 }
 
-Estimate share_of(const Estimate& rate, const Estimate& roof) {
-  return model::quotient({rate}, {roof}, "1", "rate over its roof");
-}
-
-Estimate times(Estimate e, double factor) {
-  for (double* value : {&e.value, &e.low, &e.high}) *value *= factor;
-  return e;
-}
-
-RoofVerdict verdict_of_share(const Estimate& share) {
-  switch (model::rule(share, model::Allowed::at_least, near_roof)) {
-    case model::Ruling::ok: return RoofVerdict::reaches;
-    case model::Ruling::slow: return RoofVerdict::below;
-    case model::Ruling::undecided: return RoofVerdict::undecided;
-    default: return RoofVerdict::no_roof;
-  }
-}
-
-// Of 64 bytes that a thread works on it has four loads, and as many multiply-adds as the intensity says.
-double share_of_loads(const ProbeCase& c, double intensity) {
-  constexpr double loads = 4, bytes = 64, operations_of_fma = 2;
-  return c.operation == Operation::fma ? loads / (loads + intensity * bytes / operations_of_fma) : 0;
-}
-
-// Why a point is below its roof, as far as the trace shows it.
-void add_reasons(RooflinePoint& p, const Roof& arithmetic, const Roof& memory) {
-  if (p.verdict == RoofVerdict::reaches || p.verdict == RoofVerdict::no_roof) return;
-  const bool computes = p.bound == arithmetic.name;
-  const Roof& bound = computes ? arithmetic : memory;
-  const double clocks = p.clock_mhz / bound.clock_mhz;
-  if ((computes || bound.name == shared_name) && clocks < same_speed)  // memory and L2 have clocks of their own
-    p.doubts.push_back(fmt::format("it ran at {:.0f} MHz, {} at {:.0f}: at its own clock it reaches {:.1f} %",
-                                   p.clock_mhz, bound.name, bound.clock_mhz, 100 * p.share.value / clocks));
-  const double other = computes ? p.memory : p.computing;
-  if (other > near_ridge)
-    p.doubts.push_back(fmt::format("it is near the ridge: it also uses {:.0f} % of {}", 100 * other,
-                                   computes ? memory.name : arithmetic.name));
-  if (const double loads = share_of_loads(p.question, p.intensity); computes && loads > least_of_loads)
-    p.doubts.push_back(fmt::format("{:.0f} % of what its threads issue are loads", 100 * loads));
-}
-
-void add_points(const ProbeSeries& series, Roofline& into) {
-  const std::string arithmetic = roof_of_point(series.question);
-  const std::string& level = level_of_point(series.question);
-  const Roof *const top = into.roof(arithmetic), *const slope = into.roof(level);
-  for (const ProbeResult& r : model::rates_of(series)) {
-    RooflinePoint p{.question = series.question,
-                    .intensity = intensity_of(r.axes),
-                    .rate = r.rate,
-                    .clock_mhz = r.clock_mhz,
-                    .arithmetic = arithmetic,
-                    .level = level,
-                    .doubts = r.doubts};
-    p.rate.unit = "FLOP/s";
-    if (top && slope) {
-      const Estimate sloping = times(slope->rate, p.intensity);
-      p.memory = p.rate.value / sloping.value;
-      p.computing = p.rate.value / top->rate.value;
-      const bool computes = top->rate.value <= sloping.value;
-      p.bound = computes ? top->name : slope->name;
-      p.roof = computes ? top->rate.value : sloping.value;
-      p.share = share_of(p.rate, computes ? top->rate : sloping);
-      p.verdict = verdict_of_share(p.share);
-      add_reasons(p, *top, *slope);
-    }
-    into.points.push_back(std::move(p));
-  }
-}
-
-// A probe's name as a user types it, for what is missing.
-void add_missing(Roofline& device) {
-  if (!device.roof(memory_name))
-    device.missing.push_back("the roof of the memory: npgpu probe bandwidth --operation read measures it");
-  std::vector<std::string> said{memory_name};
-  const auto lacks = [&](const std::string& roof) {
-    if (device.roof(roof) || std::ranges::find(said, roof) != said.end()) return false;
-    said.push_back(roof);
-    return true;
-  };
-  for (const RooflinePoint& p : device.points) {
-    if (lacks(p.level))
-      device.missing.push_back(
-          fmt::format("the roof of {}: npgpu probe onchip --space {} measures it", p.level, name(p.question.space)));
-    if (!lacks(p.arithmetic)) continue;
-    device.missing.push_back(fmt::format("the roof of {}: npgpu probe {} --type {} measures it", p.arithmetic,
-                                         p.question.operation == Operation::fma ? "compute" : "tensor",
-                                         name(p.question.type)));
-  }
-  if (device.points.empty()) device.missing.push_back("points between the roofs: npgpu probe roofline measures them");
-}
-
 void add_roof(Roof roof, std::vector<Roof>& to) {
   const auto same = std::ranges::find(to, roof.name, &Roof::name);
   if (same == to.end()) to.push_back(std::move(roof));
   else if (roof.rate.value > same->rate.value) *same = std::move(roof);
+}
+
+// Whether the device has wgmma, as far as the trace says.
+bool has_groups(const Trace& trace, const ProbeSeries& of) {
+  for (const auto& [group, facts] : trace.provenance)
+    if (const Fact* const id = find_fact(facts, "id"); id && *id == Fact(of.question.device))
+      return text_fact(facts, "compute_capability") == "9.0";
+  return false;
+}
+
+// mma reaches part of what tensor cores with wgmma do. Where nobody measured wgmma the documented rate is the roof;
+// where none is documented the roof is not known.
+void add_peaks(const std::vector<const ProbeSeries*>& all, Roofline& device) {
+  for (const ProbeSeries* series : all) {
+    const ProbeCase& c = series->question;
+    const std::string type = fmt::format("tensor {}", name(c.type));
+    if (!asks(c, ProbeQuestion::tensor_power) || c.operation != Operation::mma || c.type == DataType::fp64 ||
+        device.roof(type + " wgmma") || device.roof(type + " peak"))
+      continue;
+    const Roof* const mma = device.roof(type + " mma");
+    if (!mma) continue;
+    if (series->limit.per_s > 0) {
+      Roof peak{.name = type + " peak", .clock_mhz = series->layout.clock_mhz, .at = series->limit.source};
+      peak.rate.value = series->limit.per_s;
+      peak.rate.unit = mma->rate.unit;
+      device.roofs.push_back(std::move(peak));
+    } else {
+      std::erase_if(device.roofs, [&](const Roof& roof) { return roof.name == type + " mma"; });
+      device.missing.push_back(fmt::format(
+          "the roof of {}, of which mma reaches a part: npgpu probe tensor --type {} measures it", type, name(c.type)));
+    }
+  }
 }
 
 }  // namespace
@@ -196,13 +127,12 @@ std::vector<Roofline> rooflines_of(const Trace& trace) {
                     .simulated = any.simulated};
     for (const ProbeSeries* series : of_device)
       if (auto roof = roof_from(*series)) add_roof(std::move(*roof), device.roofs);
+    if (has_groups(trace, any)) add_peaks(of_device, device);
     sort_stably(device.roofs, [](const Roof& a, const Roof& b) {
       if (a.is_memory != b.is_memory) return a.is_memory;
       return a.is_memory && a.rate.value < b.rate.value;
     });
-    for (const ProbeSeries* series : of_device)
-      if (asks(series->question, ProbeQuestion::roofline)) add_points(*series, device);
-    if (device.roofs.empty() && device.points.empty()) continue;
+    if (device.roofs.empty()) continue;
     for (const Roof& memory : device.roofs)
       for (const Roof& roof : device.roofs)
         if (memory.is_memory && !roof.is_memory)
@@ -210,7 +140,8 @@ std::vector<Roofline> rooflines_of(const Trace& trace) {
               {roof.name, memory.name,
                model::quotient({roof.rate}, {memory.rate}, roof.rate.unit == "OP/s" ? "OP/B" : "FLOP/B",
                                "rate of " + roof.name + " over that of " + memory.name)});
-    add_missing(device);
+    if (!device.roof(memory_name))
+      device.missing.push_back("the roof of the memory: npgpu probe bandwidth --operation read measures it");
     all.push_back(std::move(device));
   }
   return all;

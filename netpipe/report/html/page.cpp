@@ -104,11 +104,12 @@ Document device_part(const TraceResults& of, const DeviceOverview& device, const
   part("COMPUTE", "Computing power", "",
        html::scrolling(html::corner_table(of.trace, device), "Corners of " + device.id));
   for (const Roofline& one : of.rooflines) {
-    if (one.device != device.id || one.device_uuid != device.uuid || one.points.empty()) continue;
+    if (one.device != device.id || one.device_uuid != device.uuid) continue;
+    const std::string drawn = html::roofline_chart(one, prefix);
+    if (drawn.empty()) continue;
     doc.heading("Roofline");
-    doc.draw(html::roofline_chart(one, prefix));
+    doc.draw(drawn);
     doc.add(Document::Rows{roof_table(one), {}, "Roofs of " + device.id});
-    doc.add(Document::Rows{roofline_table(one), {}, "Points between the roofs of " + device.id});
   }
   part("CALLS", "Calls of the runtime", "");
   part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));

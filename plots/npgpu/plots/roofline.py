@@ -1,14 +1,12 @@
-"""A roofline: the roofs of memory and arithmetic with their intervals, and measured kernels between them.
+"""A roofline: the roofs of memory and arithmetic with their intervals, and kernels of the user's own below them.
 
-Also of what 'npgpu roofline TRACE --json' wrote, with kernels of the user's own. Bands are 95 % intervals.
-A hollow point is below its roof."""
+It takes a trace, or what 'npgpu roofline TRACE --json' wrote, with the kernels. Bands are 95 % intervals."""
 import math
 
 from npgpu import program
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY, plt
 
-MARKER_OF = dict(zip(("memory", "L2", "shared"), figure.MARKERS))
 COMMAND = "npgpu roofline TRACE --json"
 
 
@@ -27,11 +25,9 @@ def devices_of(path):
 
 def chosen_of(path, device):
     known = devices_of(path)
-    found = [d for d in known if device in (None, d["device"]) and any(r["name"] == "memory" for r in d["roofs"])
-             and (d["points"] or d["kernels"])]
+    found = [d for d in known if device in (None, d["device"]) and any(r["name"] == "memory" for r in d["roofs"]) and d["ridges"]]
     if not found:
-        what = f"no roofline of {device}" if device else "no points between roofs and no kernels"
-        raise loader.BadTrace(f"{path}: holds {what} (npgpu probe roofline measures them)")
+        raise loader.BadTrace(f"{path}: holds no roofs of memory and arithmetic{f' of {device}' if device else ''} (npgpu characterize)")
     return found[0]
 
 
@@ -41,19 +37,9 @@ def bounds(estimate):
 
 
 def shown_roofs(device):
-    """Arithmetic that a point or a kernel is compared with; all where there are neither."""
-    named = {p["arithmetic"] for p in device["points"]} | {u["roof"] for k in device["kernels"] for u in k["uses"]}
-    return [r for r in device["roofs"] if r["kind"] == "arithmetic" and r["name"] in named]
-
-
-def level_of(point):
-    return point.get("memory", "memory")  # which older documents do not say
-
-
-def shown_memories(device):
-    """Of the points' bytes; the memory always, which kernels of the user's own are compared with."""
-    named = {"memory"} | {level_of(p) for p in device["points"]}
-    return [r for r in device["roofs"] if r["kind"] == "memory" and r["name"] in named]
+    """Arithmetic that a kernel is compared with; all where there are none."""
+    named = {u["roof"] for k in device["kernels"] for u in k["uses"]}
+    return [r for r in device["roofs"] if r["kind"] == "arithmetic" and (r["name"] in named or not named)]
 
 
 def span(values):
@@ -73,7 +59,7 @@ def draw_slope(axes, memory, top, from_, to):
 
 def draw_roofs(axes, device, roofs, from_, to):
     top = max((r["rate_per_s"]["value"] for r in roofs), default=None)
-    memories = shown_memories(device)
+    memories = [r for r in device["roofs"] if r["kind"] == "memory"]
     for memory in memories:
         draw_slope(axes, memory, top, from_, to)
     slope, fastest = (next(r for r in memories if r["name"] == "memory")["rate_per_s"],
@@ -91,29 +77,22 @@ def draw_roofs(axes, device, roofs, from_, to):
 
 @figure.drawn
 def draw(trace, case=None, device=None):
-    """Operations a second over operations for each byte, which comes from memory (circles), L2 (squares) or shared memory (diamonds)."""
+    """Operations a second over operations for each byte of memory, with the slopes of L2 and shared memory."""
     first = loader.first(trace)
     one = chosen_of(first, device)
     roofs = shown_roofs(one)
-    color_of = {r["name"]: color for r, color in zip(roofs, figure.COLORS)}
     # A kernel that moves no byte has no place.
     kernels = [k for k in one["kernels"] if k["intensity"] and k["operations_per_s"]]
-    rates = [p["rate_per_s"]["value"] for p in one["points"]] + [k["operations_per_s"] for k in kernels]
+    ridges = [r["intensity"]["value"] for r in one["ridges"]]
+    slowest = min(r["rate_per_s"]["value"] for r in one["roofs"] if r["kind"] == "memory")
     picture, axes = plt.subplots(figsize=(6.6, 4.4))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    from_, to = span([p["intensity"] for p in one["points"]] + [k["intensity"] for k in kernels])
+    from_, to = span([min(ridges) / 4, max(ridges) * 4] + [k["intensity"] for k in kernels])
     axes.set_xlim(from_, to)
-    axes.set_ylim(*span(rates + [r["rate_per_s"]["value"] for r in roofs]))
+    axes.set_ylim(*span([from_ * slowest] + [k["operations_per_s"] for k in kernels] + [r["rate_per_s"]["value"] for r in roofs]))
     draw_roofs(axes, one, roofs, from_, to)
-    for name in dict.fromkeys(p["arithmetic"] for p in one["points"]):
-        for p in (p for p in one["points"] if p["arithmetic"] == name):
-            rate, (low, high) = p["rate_per_s"]["value"], bounds(p["rate_per_s"])
-            color = color_of.get(name, GREY)
-            hollow = p["verdict"] in ("below", "undecided")
-            axes.errorbar(p["intensity"], rate, [[max(0, rate - low)], [max(0, high - rate)]], fmt=MARKER_OF[level_of(p)], color=color,
-                          markersize=4.5, markerfacecolor="white" if hollow else color, capsize=2, linewidth=1)
-    for marker, kernel in zip(figure.MARKERS[3:] * len(kernels), kernels):
+    for marker, kernel in zip(figure.MARKERS * len(kernels), kernels):
         axes.plot(kernel["intensity"], kernel["operations_per_s"], marker, color="black", markersize=6)
         axes.annotate(kernel["name"], (kernel["intensity"], kernel["operations_per_s"]), xytext=(6, -3), textcoords="offset points",
                       fontsize=8)
@@ -121,8 +100,6 @@ def draw(trace, case=None, device=None):
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
     axes.set_xlabel("FLOP for each byte that is read")
     axes.set_ylabel("TFLOP/s")
-    figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline",
-                    "hollow: not within 3 % of its roof" + (
-                        "" if len(shown_memories(one)) < 2 else "; bytes of memory: circles, L2: squares, shared: diamonds"))
+    figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline", "")
     picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
     return picture
