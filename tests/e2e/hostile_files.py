@@ -29,10 +29,10 @@ def asked(*arguments, code, word, **how):
 
 def inputs(at):
     """Every option that takes a file, and everything that is no file."""
-    pipe, jobs = os.path.join(at, "pipe"), ["predict", JOBS, "--jobs"]
+    pipe = os.path.join(at, "pipe")
     os.mkfifo(pipe)
     takes = {"--config": ["report", TRACE, "--config"], "--reference": ["check", "--trace", TRACE, "--reference"],
-             "--jobs": jobs, "--profile": ["roofline", TRACE, "--profile"], "fleet --reference": ["fleet", TRACE, "--reference"]}
+             "--profile": ["roofline", TRACE, "--profile"], "fleet --reference": ["fleet", TRACE, "--reference"]}
     large = os.path.join(at, "large")
     with open(large, "wb") as file:
         file.write(b"{")
@@ -70,7 +70,7 @@ def nesting(at):
     with open(path, "w", encoding="ascii") as file:
         file.write('{"a":' * 500000 + "1" + "}" * 500000)
     for command in (["check", "--trace", TRACE, "--reference", path], ["fleet", TRACE, "--reference", path],
-                    ["predict", JOBS, "--jobs", path], ["check", "--device", f"sim:{path}"]):
+                    ["check", "--device", f"sim:{path}"]):
         asked(*command, code=USAGE, word="nest deeper than")
 
 

@@ -75,9 +75,6 @@ Arguments question(Random& random, const std::string& other) {
       {"export", "x.h5", "--table", "calls", "--summary"},
       {"export", "x.h5", "--table", "partitions"},
       {"export", "x.h5", "--format", "json"},
-      {"export", "x.h5", "--format", "gbench"},
-      {"export", "x.h5", "--format", "bencher"},
-      {"export", "x.h5", "--format", "superbench"},
       {"export", "x.h5", "--format", "npout", "--case", "transfers:0"},
       {"check", "--trace", "x.h5"},
       {"check", "--trace", "x.h5", "--all"},
@@ -202,19 +199,7 @@ std::vector<Arguments> baselines(Random& random) {
   return {one};
 }
 
-// ---- lists of jobs, and INI files ----
-
-std::vector<Arguments> job_lists(Random& random) {
-  const std::string csv =
-      "name,bytes_in,kernel_ms,bytes_out,blocks,threads\nfirst,64MiB,1.5,64MiB,1000,256\n\"a,b\",8,0.01,,,\n,1GiB,,"
-      "1GiB,,\n";
-  const std::string json =
-      R"([{"name":"first","bytes_in":"64MiB","kernel_ms":1.5,"bytes_out":"64MiB","blocks":1000},{"kernel_ms":2},{"bytes_in":8,"bytes_out":8}])";
-  write("jobs.txt", one_in(random, 2) ? damaged_lines(csv, random) : damaged_json(json, random));
-  Arguments one{"predict", "jobs.h5", "--jobs", "jobs.txt"};
-  if (one_in(random, 2)) one.emplace_back("--json");
-  return {one};
-}
+// ---- INI files ----
 
 std::vector<Arguments> profiles(Random& random) {
   const std::string wide =
@@ -389,7 +374,6 @@ const std::vector<Kind>& kinds() {
       {"specs", "specs of simulated devices", nothing_to_make, specs},
       {"references", "references of check: check --json, nvbandwidth, nccl-tests", make_references, references},
       {"baselines", "baselines of fleet", make_references, baselines},
-      {"job-lists", "lists of jobs for predict", make_traces, job_lists},
       {"profiles", "profiles of kernels for roofline", make_traces, profiles},
       {"settings", "INI files", make_traces, settings},
       {"command-lines", "options and words in any order", make_traces, command_lines},
