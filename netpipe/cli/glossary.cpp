@@ -263,8 +263,6 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"openmetrics", {"FILE", "Also write metrics as Prometheus reads them. A file that exists is replaced."}},
 
       // fleets
-      {"keep",
-       {"FILE", "Add the medians of this fleet to FILE, which --reference takes. A file that exists is continued."}},
       {"csv", {"", "Print csv: a row for each GPU and each thing that it is judged by."}},
 
       // schedules

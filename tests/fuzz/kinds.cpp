@@ -163,7 +163,7 @@ std::vector<Arguments> specs(Random& random) {
   return {one};
 }
 
-// ---- references and baselines ----
+// ---- references ----
 
 const std::string nvbandwidth =
     R"({"nvbandwidth":{"CUDA Runtime Version":13000,"Driver Version":"580.1","testcases":[{"name":"host_to_device_memcpy_ce","status":"Passed","bandwidth_matrix":[["55.1","54.9"]],"sum":110},{"name":"device_to_host_memcpy_ce","status":"Passed","bandwidth_matrix":[["55.2","N/A"]]},{"name":"device_local_copy","status":"Passed","bandwidth_matrix":[["2000.5"]]},{"name":"x","status":"Waived"}]}})";
@@ -174,7 +174,6 @@ void make_references() {
   make_traces();
   if (!fs::exists("check.json"))
     write("check.json", answer_to({"check", "--trace", "check.h5", "--json", "--all"}).out);
-  if (!fs::exists("baseline.json")) answer_to({"fleet", "check.h5", "again.h5", "--keep", "baseline.json"});
 }
 
 std::vector<Arguments> references(Random& random) {
@@ -183,17 +182,6 @@ std::vector<Arguments> references(Random& random) {
   static const std::vector<Arguments> ways{
       {"--json"}, {"--all"}, {"--quiet"}, {"--junit", "x.xml"}, {"--openmetrics", "x.prom"}};
   Arguments one{"check", "--trace", "check.h5", "--reference", "reference.json"};
-  const Arguments& way = one_of(random, ways);
-  one.insert(one.end(), way.begin(), way.end());
-  return {one};
-}
-
-std::vector<Arguments> baselines(Random& random) {
-  write("x.json", damaged_json(read("baseline.json"), random));
-  static const std::vector<Arguments> ways{
-      {}, {"--json"}, {"--csv"}, {"--all"}, {"--html", "x.html", "--force"}, {"--openmetrics", "x.prom"}};
-  Arguments one{"fleet", "check.h5", "again.h5", "--reference", "x.json"};
-  if (one_in(random, 4)) one = {"fleet", "check.h5", "again.h5", "--keep", "x.json"};
   const Arguments& way = one_of(random, ways);
   one.insert(one.end(), way.begin(), way.end());
   return {one};
@@ -373,7 +361,6 @@ const std::vector<Kind>& kinds() {
       {"trace-bytes", "traces with damaged bytes", make_traces, trace_bytes},
       {"specs", "specs of simulated devices", nothing_to_make, specs},
       {"references", "references of check: check --json, nvbandwidth, nccl-tests", make_references, references},
-      {"baselines", "baselines of fleet", make_references, baselines},
       {"profiles", "profiles of kernels for roofline", make_traces, profiles},
       {"settings", "INI files", make_traces, settings},
       {"command-lines", "options and words in any order", make_traces, command_lines},
