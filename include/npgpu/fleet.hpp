@@ -7,9 +7,7 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -25,24 +23,11 @@ namespace npgpu {
 
 // ---- what is kept of a trace --------------------------------------------------------------------------------------
 
-// A case and the points that it was measured at, without names of devices: those of thousands of traces are equal.
-struct FleetQuestion {
-  std::string kind;   // K::name
-  std::string title;  // the GPU is called gpu in it, another one peer
-  std::uint32_t lane = 0;
-  TimeClass time_class = TimeClass::device_copies;
-  std::vector<std::string> axes;  // text_of(axes) of each point, in their order
-  std::vector<double> sizes;      // bytes of each, or 0
-
-  auto operator<=>(const FleetQuestion&) const = default;
-};
-
-// Its answer: a value for each point, as results() has them.
-struct FleetCurve {
-  std::shared_ptr<const FleetQuestion> question;
-  std::vector<double> us;       // of one operation; NaN where it is not usable
-  std::uint32_t disturbed = 0;  // points that rest on visits in which others had a part
-  std::string why{};            // why points are not usable, or the series stopped; empty if nothing is wrong
+// A series of a trace, without names of devices: whether it has any valid time.
+struct FleetSeries {
+  std::string kind, title;  // K::name; the GPU is called gpu in the title, another one peer
+  bool is_measured = false;
+  std::string why{};  // why points are not usable, or the series stopped; empty if nothing is wrong
 };
 
 // What a key figure says something of, and so what is done about a bad one. Of calls and host copies the host has the
@@ -71,16 +56,6 @@ struct FleetFigure {
   double value = not_measured;                     // in the unit
   double low = not_measured, high = not_measured;  // its 95 % interval, from the trace's own rounds
   bool disturbed = false;                          // by others, at more than half of its points
-
-  auto operator<=>(const FleetFigure&) const = default;
-};
-
-// How the times of a kind moved within the run, over all points of it.
-struct FleetCourse {
-  FigureKind kind = FigureKind::link;
-  std::vector<double> rounds{};     // mean of the logarithms of time over the point's median, round by round
-  double scatter = not_measured;    // nine tenths of the visits are within this share of their point's median
-  double two_times = not_measured;  // its times fall into two groups, so far apart (as a share); NaN where they do not
 };
 
 // Facts that may explain a difference.
@@ -124,9 +99,8 @@ struct FleetGpu {
   std::vector<FleetDefect> slow{};   // by what its own link, memory and clocks allow, as npgpu check judges it
   std::vector<FleetDefect> signs{};  // what is no defect by itself: errors corrected, packets sent again
   std::vector<FleetSetting> settings{};
-  std::vector<FleetCurve> curves;
-  std::vector<FleetFigure> figures;
-  std::vector<FleetCourse> courses{};
+  std::vector<FleetSeries> series{};
+  std::vector<FleetFigure> figures{};
 };
 
 struct FleetRun {
@@ -146,35 +120,21 @@ enum class Suspicion {
   missing,  // its own plan had it, and it has no valid figure
   differs,  // fewer multiprocessors, a lesser link or a lower clock than its group
   slow,     // a key figure is beyond what healthy GPUs of one model differ by
-  noisy,    // its own times scatter so
 };
 template <>
-inline constexpr std::array<std::string_view, 5> names_of<Suspicion>{"broken", "missing", "differs", "slow", "noisy"};
+inline constexpr std::array<std::string_view, 4> names_of<Suspicion>{"broken", "missing", "differs", "slow"};
 
-// What the GPUs of a group are compared with: a key figure; how a kind of figures scatters, or becomes slower, within
-// its run. Thirds of a case's curve say where a GPU is slow, and what has changed since a reference: nobody is a
-// suspect by them.
-enum class FleetMeasure { figure, curve, scatter, trend };
-template <>
-inline constexpr std::array<std::string_view, 4> names_of<FleetMeasure>{"figure", "curve", "scatter", "trend"};
+// A key figure, over the GPUs of a group.
 struct FleetItem {
-  using Of = FleetMeasure;
-  Of of = Of::figure;
-  std::string kind{}, title{};  // title: of the case, the figure's name, or the kind of figures
-  std::uint32_t lane = 0;
-  Third third = Third::all;
-  std::string at{};                                 // "64 MiB .. 192 MiB"
-  std::size_t first = 0, last = 0;                  // of a curve: points of its FleetCase
-  TimeClass time_class = TimeClass::device_copies;  // of a curve
-  FigureKind figure = FigureKind::link;             // of the others
-  FigureUnit unit = FigureUnit::us;                 // of a figure; curves are in us, scatter and trend are shares
-  double tolerance = 0;  // beyond which a GPU is a suspect: share of a time, or of times as much scatter
+  FigureKind figure = FigureKind::link;
+  std::string title{}, at{};  // the figure's name, and "64 MiB .. 192 MiB"
+  FigureUnit unit = FigureUnit::us;
+  double tolerance = 0;                  // share of the time beyond which a GPU is a suspect
   double host_tolerance = not_measured;  // of figures of the host: beyond which a host is slow by itself
   std::size_t gpus = 0;                  // that have a value
-  bool judged = false;                   // enough have it, or a reference does
+  bool judged = false;                   // enough have it
   double median = not_measured;          // over them, in the unit
   double sigma = not_measured;           // scatter of their logarithms, or of the slower ones' where that is wider
-  double reference = not_measured;       // median of the reference that the group is compared with
 };
 
 // One GPU's value of one item. NaN where it has none.
@@ -185,13 +145,6 @@ struct FleetValue {
   double low = not_measured;    // the same at the near end of its interval; NaN where it has none
   double host = not_measured;   // of figures of the host: how much more time its host takes than others; not in `share`
   bool disturbed = false;       // others had a part in more than half of it: it is not judged
-};
-
-// A case, point by point, over a group.
-struct FleetCase {
-  FleetQuestion question;
-  std::vector<double> us, low_us, high_us;  // median of the GPUs, and between which 95 % of them are
-  std::vector<std::size_t> gpus;            // that have the point
 };
 
 struct FleetMember {
@@ -205,13 +158,12 @@ struct FleetMember {
 
 struct FleetFinding {
   Suspicion suspicion = Suspicion::slow;
-  FleetMeasure of = FleetMeasure::figure;
-  FigureKind kind = FigureKind::link;  // of what is slow or noisy
+  FigureKind kind = FigureKind::link;  // of what is slow
   std::string what{}, at{};            // "copy, host to device", "64 MiB .. 192 MiB"
   std::string text{};                  // "27.90 GB/s (others: 55.40 GB/s)"
   bool confirmed = false;  // all of its interval is beyond the limit, nobody disturbed it, its kind is one of those
                            // that a GPU is taken out of service for, and fewer than half of the group are so
-  // Of what is slow or noisy, in the item's unit; others: their median.
+  // Of what is slow, in the item's unit; others: their median.
   double value = not_measured, others = not_measured;
   double share = not_measured, low = not_measured, z = not_measured;  // as in FleetValue
 };
@@ -219,10 +171,9 @@ struct FleetCause {
   std::string cause, text;  // for machines: link, multiprocessors, throttled, clock, ...; for people, with the remedy
 };
 struct FleetSuspect {
-  std::size_t member = 0;                 // of the group's
-  std::vector<FleetFinding> findings;     // the gravest first
-  std::vector<FleetCause> causes;         // the likeliest first; never empty
-  std::vector<std::vector<double>> us{};  // by case and point, as FleetCase has them
+  std::size_t member = 0;              // of the group's
+  std::vector<FleetFinding> findings;  // the gravest first
+  std::vector<FleetCause> causes;      // the likeliest first; never empty
 
   // Something of it is broken or slow beyond doubt: its node is to be excluded. All else is to be looked at.
   bool confirmed() const;
@@ -241,44 +192,19 @@ struct FleetBrokenHost {
   FleetDefect defect;
 };
 
-// What a group's median has become since the reference.
-struct FleetDrift {
-  std::string what{}, at{};
-  double before = not_measured, now = not_measured;  // in the unit
-  FigureUnit unit = FigureUnit::us;
-  double change = not_measured;  // of the time: positive is slower
-  double tolerance = 0;
-  bool slower() const { return change > tolerance; }
-};
-
-// A figure of which a group's GPUs are of two sorts, so that it cannot be known which is right: half are slower than
-// the others, or a tenth is faster, by more than healthy ones differ. Nobody is confirmed as slow by it.
-struct FleetSplit {
-  std::string what{}, at{};
-  FigureUnit unit = FigureUnit::us;
-  std::size_t faster = 0, slower = 0;               // GPUs
-  double fast = not_measured, slow = not_measured;  // their medians, in the unit
-};
-
 struct FleetGroup {
   std::string model, driver, link;
   bool simulated = false;
   std::vector<FleetMember> members;  // by host, device and UUID
   std::vector<FleetItem> items;
-  std::vector<FleetCase> cases;
   std::vector<FleetSuspect> suspects;  // by host, device and UUID
   std::vector<FleetHost> hosts{};      // that are slow themselves, by name
-  std::vector<FleetSplit> splits{};    // what cannot be known
   std::vector<std::string> notes{};    // why it is not judged, what else differs: a sentence each
-  bool judged = false;                 // by medians of its own, or those of the reference
-  bool judged_by_reference = false;    // it is too small
-  std::string reference_date{};        // of the baseline that drifts are since, or that it is judged by
-  std::vector<FleetDrift> drifts{};    // beyond the tolerance, the slowest first
+  bool judged = false;                 // by its medians
   // GPUs that are like the others, and of which a rate of a link, memory or computing is slow by their own limits.
   std::size_t slow_alone = 0;
 
-  bool is_in_doubt() const;                   // half or more are: what is usual in it may be slow
-  bool is_undecided(const FleetItem&) const;  // its GPUs are of two sorts by it
+  bool is_in_doubt() const;  // half or more are: what is usual in it may be slow
 };
 
 struct FleetFile {
@@ -301,33 +227,17 @@ struct Fleet {
   std::size_t suspects() const;
   std::size_t confirmed() const;   // of the suspects
   std::size_t slow_hosts() const;  // each once
-  std::size_t splits() const;      // of all groups
   std::size_t in_doubt() const;    // GPUs that are slow by their own limits, of groups that are in doubt
-  bool has_slower_group() const;   // than the reference
   // Broken hosts, and those of confirmed suspects, whose name is that of one machine, each once, in order.
   std::vector<std::string> excluded_hosts() const;
 };
 
-// ---- baselines ------------------------------------------------------------------------------------------------------
-
-// The medians of a fleet at one time, to be compared with later ones.
-struct FleetBaseline {
-  struct Group {
-    std::string model, driver, link;
-    std::size_t gpus = 0;
-    std::vector<FleetItem> items;
-    std::vector<FleetCase> cases;
-  };
-  std::string date;  // of the fleet's last trace
-  std::vector<Group> groups;
-};
-FleetBaseline baseline_of(const Fleet&);
+// ---- judging --------------------------------------------------------------------------------------------------------
 
 struct FleetRules {
   double chance = 0.01;               // that a group of healthy GPUs has a suspect
   std::optional<double> tolerance{};  // the least share that counts, of all kinds; else 2 % and more, by kind
-  std::size_t least_gpus = 5;         // of a group that is judged by its own medians, and of those that have an item
-  const FleetBaseline* reference = nullptr;
+  std::size_t least_gpus = 5;         // of a group that is judged, and of those that have an item
 };
 // A pure function of what the traces hold, whatever their order.
 Fleet judge_fleet(const std::vector<FleetRun>&, const FleetRules& = {});

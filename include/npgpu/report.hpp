@@ -24,7 +24,6 @@
 #include "npgpu/piece_advice.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/roofline.hpp"
-#include "npgpu/sequence.hpp"
 
 namespace npgpu {
 
@@ -129,17 +128,6 @@ void simulation_json(std::ostream&, const Simulation&);
 // Chrome's trace event format, which Perfetto (ui.perfetto.dev) opens: servers as one process, streams as another.
 void simulation_chrome(std::ostream&, const Simulation&);
 
-// Several jobs, each as it is advised, and the order in which they end soonest. `plans` are in the order given.
-struct SequenceReport {
-  const MeasuredCosts* costs = nullptr;
-  std::vector<PlannedJob> plans;
-  std::vector<Seconds> times;  // of each job alone, as planned
-  std::vector<Bound> bounds;   // what each is bound by, alone
-  SequenceAdvice advice;
-};
-void sequence_text(std::ostream&, const SequenceReport&, const TextStyle&);
-void sequence_json(std::ostream&, const SequenceReport&);
-
 // How long a job takes in n streams on a measured device, which n is best, and what is advised.
 struct ForecastReport {
   const MeasuredCosts* costs = nullptr;
@@ -202,10 +190,5 @@ void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one series (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
 // Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
 void export_npout(std::ostream&, const TransferSeries&);
-// A figure for each point, as other tools read it; data/TABLES.md says what they make of it. Google Benchmark's JSON;
-// Bencher's Metric Format; a line of SuperBench's results-summary.jsonl.
-void export_gbench(std::ostream&, const Trace&);
-void export_bencher(std::ostream&, const Trace&);
-void export_superbench(std::ostream&, const Trace&);
 
 }  // namespace npgpu

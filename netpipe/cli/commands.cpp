@@ -159,7 +159,8 @@ const std::vector<ExitMeaning>& exit_meanings() {
       {"3, 6", "what check, matrix and collectives found: slow, broken; 3 also that fleet found suspects"},
       {"4", "not judged: others use the machine, or a limit is not known"},
       {"8",
-       "undecided: the interval of a figure holds its limit (check, matrix, collectives); two sorts of GPUs (fleet)"},
+       "undecided: the interval of a figure holds its limit (check, matrix, collectives); a group slow by its own "
+       "limits (fleet)"},
       {"75", "stopped by a signal with the trace saved: continue with --resume"},
       {"77", "nothing to measure"}};
   return all;

@@ -1,11 +1,8 @@
 // npgpu export: a trace as something that other programs read.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <iostream>
 #include <sstream>
-#include <utility>
 
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
@@ -18,10 +15,6 @@ namespace npgpu::cli {
 
 namespace {
 
-// Formats of the whole trace.
-constexpr std::array<std::pair<std::string_view, void (*)(std::ostream&, const Trace&)>, 4> whole{
-    {{"json", export_json}, {"gbench", export_gbench}, {"bencher", export_bencher}, {"superbench", export_superbench}}};
-
 void write(std::ostream& out, const Options& options, const std::vector<Trace>& runs) {
   const std::string format = options.text("format");
   const Trace& trace = runs.front();  // the only one, but for summaries
@@ -33,9 +26,8 @@ void write(std::ostream& out, const Options& options, const std::vector<Trace>& 
     if (!is_kind(kind)) refuse_word("table", kind, {Kinds::names.begin(), Kinds::names.end()});
     return export_csv(out, runs, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
   }
-  const auto found = std::ranges::find(whole, format, &decltype(whole)::value_type::first);
-  if (found != whole.end()) return found->second(out, trace);
-  if (format != "npout") refuse_word("format", format, {"csv", "json", "npout", "gbench", "bencher", "superbench"});
+  if (format == "json") return export_json(out, trace);
+  if (format != "npout") refuse_word("format", format, {"csv", "json", "npout"});
   if (trace.of<Transfers>().size() != 1)
     throw ListedError(ErrorKind::usage,
                       "--format npout holds one series of transfers: name it with --case; the trace has",
@@ -63,16 +55,12 @@ Command export_trace() {
   return {
       "export",
       "write a trace as csv, json, or as other tools read it",
-      "Writes a trace for other programs: csv (one table), json (everything), npout (NetPIPE's five columns), or a "
-      "figure for each point as gbench (Google Benchmark's JSON), bencher (Bencher's Metric Format) or superbench (a "
-      "line of SuperBench's results-summary.jsonl). Of a merged file, --summary writes the points of all runs; "
-      "otherwise "
-      "FILE:N names one. Needs no device.",
+      "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Of a "
+      "merged file, --summary writes the points of all runs; otherwise FILE:N names one. Needs no device.",
       {"TRACE"},
       {"npgpu export node.h5 --table probes --summary > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
-       "npgpu export node.h5 --format npout --case transfers:0 --output np.out",
-       "npgpu export node.h5 --format superbench --output node.jsonl"},
+       "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
       {{"What is written", {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."), "summary"}},
        {"Output", {Option("output", {}, "Default: standard output."), "force"}}},
       run_export};

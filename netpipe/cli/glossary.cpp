@@ -236,10 +236,6 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
 
       // predictions
-      {"jobs",
-       {"FILE",
-        "Predict all jobs that this csv or JSON file lists, and the order in which they end soonest. Its columns: "
-        "name, bytes_in, kernel_ms, bytes_out, blocks, threads; of bytes_in, kernel_ms and bytes_out one is enough."}},
       {"measured",
        {"FILE",
         "A trace of measured jobs. If a job is given, the prediction's error is that of these jobs (by default, of "
@@ -265,8 +261,6 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"openmetrics", {"FILE", "Also write metrics as Prometheus reads them. A file that exists is replaced."}},
 
       // fleets
-      {"keep",
-       {"FILE", "Add the medians of this fleet to FILE, which --reference takes. A file that exists is continued."}},
       {"csv", {"", "Print csv: a row for each GPU and each thing that it is judged by."}},
 
       // schedules
@@ -388,10 +382,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "card."}},
       {"all", {"", "Show everything, also what passes or did not change."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
-      {"format",
-       {"WORD",
-        "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series. gbench, bencher, "
-        "superbench: a figure for each point."}},
+      {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table",
        {"KIND",
         "csv: which table: transfers, probes, jobs, calls, partitions, energies, soaks, pieces or collectives."}},

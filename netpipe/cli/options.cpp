@@ -36,7 +36,7 @@ constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "re
                                                 "openmetrics", "exit-codes", "reference", "expect", "all"};
 
 // Their files are written; of all but the first in addition to what is printed.
-constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", "junit", "openmetrics", "keep"};
+constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", "junit", "openmetrics"};
 
 // Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
 constexpr const char* side_words = "side words";
@@ -233,10 +233,8 @@ void Options::refuse_one_file_for_two() const {
     const auto path = is_option(name) ? maybe(name) : std::nullopt;
     if (!path) continue;
     for (const Option& other : options_) {
-      // What a fleet's medians are added to is what the fleet may be judged by.
       const Meaning& meaning = glossary().at(other.name);
-      const bool is_kept = name == "keep" && other.name == "reference";
-      if (other.name == name || meaning.value != "FILE" || meaning.repeats || is_kept) continue;
+      if (other.name == name || meaning.value != "FILE" || meaning.repeats) continue;
       const auto same = maybe(other.name);
       if (!same) continue;
       const bool is_output = std::ranges::find(of_outputs, other.name) != std::end(of_outputs);

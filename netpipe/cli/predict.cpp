@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <map>
 #include <span>
-#include <tuple>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/job_list.hpp"
 #include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/pieces.hpp"
@@ -35,8 +32,8 @@ std::uint32_t parse_threads(const Options& options) {
   return static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
 }
 
-void refuse_far_beyond(const Job& job, const MeasuredCosts& costs, const std::string& in, const std::string& out) {
-  for (const auto& [option, bytes] : {std::pair{in, job.in_bytes}, {out, job.out_bytes}})
+void refuse_far_beyond(const Job& job, const MeasuredCosts& costs) {
+  for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
     if (bytes > beyond * costs.max_copy)
       throw Error(ErrorKind::usage,
                   fmt::format("--{}: {} is too far beyond what was measured on {}: copies of {} to {} allow up to {}",
@@ -53,7 +50,7 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   Job job = parse_job(options);
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap");
-  refuse_far_beyond(job, costs, "bytes-in", "bytes-out");
+  refuse_far_beyond(job, costs);
   if (job.blocks) describe_kernel(job, costs, parse_threads(options));
   return job;
 }
@@ -127,46 +124,8 @@ Order order_of_job(const Options& options) {
   return order;
 }
 
-int predict_list(const Options& options, const std::string& path, const MeasuredCosts& costs) {
-  for (const char* option :
-       {"bytes-in", "kernel-ms", "bytes-out", "blocks", "max-memory", "chrome", "measured", "draw", "code"})
-    if (std::string_view(option) == "draw" ? options.on(option) : options.has(option))
-      throw Error(ErrorKind::usage, fmt::format("--{}: it is of one job, and --jobs lists several", option));
-  SequenceReport of;
-  of.costs = &costs;
-  const Order order = order_of_job(options);
-  // Of equal jobs, one is looked at.
-  struct Chosen {
-    std::uint32_t chunks = 1;
-    Seconds total{0};
-    Bound bound{};
-  };
-  std::map<std::tuple<std::uint64_t, double, std::uint64_t, std::uint64_t, std::uint32_t>, Chosen> chosen;
-  for (ListedJob& one : read_job_list(path)) {
-    refuse_far_beyond(one.job, costs, "jobs " + path + ", " + one.name + ", bytes_in",
-                      "jobs " + path + ", " + one.name + ", bytes_out");
-    if (one.job.blocks) describe_kernel(one.job, costs, one.threads ? one.threads : parse_threads(options));
-    const auto [known, is_new] =
-        chosen.try_emplace({one.job.in_bytes, one.job.kernel.count(), one.job.out_bytes, one.job.blocks, one.threads});
-    if (is_new) {
-      const Prediction p = choose_streams(one.job, costs.costs, order, candidates_for(one.job, most_streams(options)));
-      const auto splits = one_chunk_a_stream(p, order);
-      const SplitTime& advised = fewest_streams(splits);
-      known->second = {advised.chunks, advised.run.total, busiest(advised.run.busy, costs.costs.copy_engines).first};
-    }
-    const auto& [chunks, total, bound] = known->second;
-    of.plans.push_back({one.name, one.job, chunks, order});
-    of.times.push_back(total);
-    of.bounds.push_back(bound);
-  }
-  of.advice = best_order(of.plans, costs.costs);
-  if (options.on("json")) sequence_json(std::cout, of);
-  else sequence_text(std::cout, of, terminal_style());
-  return exit_code::done;
-}
-
 bool names_no_job(const Options& options) {
-  return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
+  return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
                               [&](const char* option) { return options.has(option); });
 }
 int predict_one(const Options& options, const MeasuredCosts& costs, const ModelErrors& errors) {
@@ -218,7 +177,7 @@ int predict_one(const Options& options, const MeasuredCosts& costs, const ModelE
 // They are checked also where nothing asks for them.
 void refuse_threads(const Options& options) {
   parse_threads(options);
-  if (options.typed("threads") && !options.has("blocks") && !options.has("jobs"))
+  if (options.typed("threads") && !options.has("blocks"))
     throw Error(ErrorKind::usage, "--threads: it is of the kernel's blocks, and --blocks does not say how many");
 }
 
@@ -230,17 +189,14 @@ int run_predict(const Options& options) {
   else return predict_pieces(options, trace, options.place("TRACE"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
   if (!names_job && !of_measured)
-    throw Error(
-        ErrorKind::usage,
-        "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, a trace of measured "
-        "ones with --measured, or --pieces with --piece-bytes");
+    throw Error(ErrorKind::usage,
+                "name a job with --bytes-in, --kernel-ms and --bytes-out, a trace of measured jobs with --measured, or "
+                "--pieces with --piece-bytes");
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
   if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
   const ModelErrors errors = errors_for(options, costs);
   if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
     costs.costs.stream_create = costs.create;
-  if (const auto path = options.maybe("jobs")) return predict_list(options, *path, costs);
-
   return predict_one(options, costs, errors);
 }
 
@@ -263,9 +219,8 @@ Command predict() {
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-       "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --jobs jobs.csv",
-       "npgpu predict node.h5 --measured design.h5"},
-      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
+       "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
+      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
        {"Streams",
         {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
          Option("max-streams", "64"), "max-memory"}},

@@ -14,8 +14,7 @@ namespace {
 
 constexpr int max_depth = 32;
 
-}  // namespace
-
+// `name` begins the sentence about what is wrong with it.
 nlohmann::json parse_json(const std::string& name, std::string_view text, RepeatedKeys repeated) {
   using nlohmann::json;
   const auto refuse = [&](const std::string& why) { throw Error(ErrorKind::usage, name + ": " + why); };
@@ -40,6 +39,8 @@ nlohmann::json parse_json(const std::string& name, std::string_view text, Repeat
   }
   return {};
 }
+
+}  // namespace
 
 nlohmann::json read_json(std::string_view what, const std::filesystem::path& path, const InputLimits& limits,
                          RepeatedKeys repeated) {

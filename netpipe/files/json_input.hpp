@@ -21,7 +21,4 @@ enum class RepeatedKeys { allowed, refused };
 nlohmann::json read_json(std::string_view what, const std::filesystem::path&,
                          const InputLimits& = {.bytes = max_json_bytes}, RepeatedKeys = RepeatedKeys::allowed);
 
-// The same of a text; `name` begins the sentence about what is wrong with it.
-nlohmann::json parse_json(const std::string& name, std::string_view text, RepeatedKeys = RepeatedKeys::allowed);
-
 }  // namespace npgpu::files

@@ -50,6 +50,19 @@ double place_in_sigmas(std::size_t rank, std::size_t count) {
                           std::numeric_limits<double>::infinity());
 }
 
+// From the center and the scatter of so many others.
+Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter& known, double chance) {
+  const double seen = worth_of_mad * (static_cast<double>(std::max<std::size_t>(others, 1)) - 1);
+  const double freedom = known_freedom + seen, own = std::isfinite(sigma) ? sigma : 0;
+  Standard is{center, sigma};
+  // What is known steadies a guess from few; a group that plainly scatters more is taken at its word.
+  is.unit = std::max(own, std::sqrt((known_freedom * known.sigma * known.sigma + seen * own * own) / freedom));
+  const double of_center = std::sqrt(1 + variance_of_median / static_cast<double>(std::max<std::size_t>(others, 1)));
+  const double beyond = student_quantile(1 - chance, std::min(freedom, most_freedom)) * is.unit * of_center;
+  is.limit = std::max(std::log1p(known.least), beyond);
+  return is;
+}
+
 }  // namespace
 
 // From nine traces of eight H200s in virtual machines of several hosts (data/traces), and runs of one GPU after each
@@ -74,18 +87,6 @@ double lower_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
-}
-
-Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter& known, double chance) {
-  const double seen = worth_of_mad * (static_cast<double>(std::max<std::size_t>(others, 1)) - 1);
-  const double freedom = known_freedom + seen, own = std::isfinite(sigma) ? sigma : 0;
-  Standard is{center, sigma};
-  // What is known steadies a guess from few; a group that plainly scatters more is taken at its word.
-  is.unit = std::max(own, std::sqrt((known_freedom * known.sigma * known.sigma + seen * own * own) / freedom));
-  const double of_center = std::sqrt(1 + variance_of_median / static_cast<double>(std::max<std::size_t>(others, 1)));
-  const double beyond = student_quantile(1 - chance, std::min(freedom, most_freedom)) * is.unit * of_center;
-  is.limit = std::max(std::log1p(known.least), beyond);
-  return is;
 }
 
 double scatter_of(std::span<const double> logs) {

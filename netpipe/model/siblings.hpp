@@ -33,8 +33,6 @@ struct Standard {
 // so many is worth; the limit is that quantile of Student's t, of at most 50 degrees since real tails are longer than
 // those of the normal distribution, but at least what anybody would act on.
 Standard standard_of(std::span<const double> logs, const KnownScatter&, double chance);
-// The same from the center and the scatter of so many others.
-Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter&, double chance);
 
 // Standard deviation from the median absolute deviation, as large on average as that of many values. NaNs do not count.
 double scatter_of(std::span<const double> logs);

@@ -1,47 +1,10 @@
 #include "netpipe/report/point_figures.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <map>
 
-#include "netpipe/report/csv_rows.hpp"
 #include "npgpu/probe_description.hpp"
 
 namespace npgpu {
-
-namespace {
-
-const std::string& device_word(const TransferCase& c) { return c.source == "host" ? c.target : c.source; }
-std::string device_word(const CollectiveCase& c) { return device_of(c); }
-template <class Case> const std::string& device_word(const Case& c) { return c.device; }
-
-template <class K> void add_named(std::vector<NamedFigure>& all, const std::vector<Series<K>>& of_kind) {
-  std::map<std::string, int> seen;
-  for (const Series<K>& series : of_kind) {
-    NamedFigure front{
-        .kind = std::string(K::name), .title = title(series.question), .device = device_word(series.question)};
-    // "jobs cuda:0 ..." says its kind already.
-    if (front.title.starts_with(front.kind + ' ')) front.title.erase(0, front.kind.size() + 1);
-    if (const int before = seen[front.title]++) front.title += fmt::format(" ({})", before + 1);
-    const auto all_points = results(series);
-    const bool lanes = std::ranges::any_of(all_points, [](const Result<K>& r) { return r.lane > 0; });
-    for (const Result<K>& r : all_points) {
-      NamedFigure& one = all.emplace_back(front);
-      visit_fields(r.axes, [&](const FieldInfo& field, const auto& value) {
-        one.axes += fmt::format("{}{}:{}", one.axes.empty() ? "" : "/", field.name, csv::cell(value));
-      });
-      if (lanes) one.axes += fmt::format("/lane:{}", r.lane);
-      one.figure = figure_of(series.question, r);
-      one.time_us = r.time_us;
-      one.trials = r.trials;
-      one.why_unusable = r.why;
-    }
-  }
-}
-
-}  // namespace
 
 Estimate figure_of(const TransferCase& c, const TransferResult& r) {
   return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.time_us.method};
@@ -85,11 +48,5 @@ std::string_view counted_in(const SoakCase& c, const SoakResult&) {
 std::string_view counted_in(const PieceCase&, const PieceResult&) { return "time of a copy of all pieces"; }
 std::string_view counted_in(const CollectiveCase&, const CollectiveResult&) { return "bytes of the bus bandwidth"; }
 std::string_view counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
-
-std::vector<NamedFigure> named_figures(const Trace& trace) {
-  std::vector<NamedFigure> all;
-  for_each_kind([&]<class K>() { add_named<K>(all, trace.of<K>()); });
-  return all;
-}
 
 }  // namespace npgpu

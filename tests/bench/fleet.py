@@ -7,8 +7,8 @@ it takes.
 Each trace is a whole one: the kept trace of npgpu check on an H200, with a host, a GPU and a run of its own, and with
 times that scatter as those of runs of npgpu characterize on one H200 did (npgpu f36379f, three runs). How GPUs
 of one model differ is not known from one GPU: kernels get 0.5 %. Two groups differ in their drivers; a third one has
-three GPUs. The outliers are of five kinds: a PCIe link of half the lanes, a lower clock, three multiprocessors less, times
-that scatter, and a case without figures.
+three GPUs. The outliers are of four kinds: a PCIe link of half the lanes, a lower clock, three multiprocessors less, and a
+case without figures.
 
 The traces are made by writing numbers into copies of one uncompressed trace, which takes milliseconds.
 """
@@ -34,7 +34,7 @@ KEPT = os.path.join(SOURCE, "data/traces/h200_check.h5")
 UUID, HOST, RUN, DATE = "GPU-{:08x}-0000-0000-0000-000000000000", "node{:05d}", "{:08x}-feed-4fee-8fee-000000000000", \
     "2026-11-{:02d}T{:02d}:{:02d}:00Z"
 DRIVERS = "580.159.04", "570.211.01", "550.163.01"  # of seven tenths, three tenths, and three GPUs
-KINDS = "link", "clock", "multiprocessors", "noise", "missing"
+KINDS = "link", "clock", "multiprocessors", "missing"
 LEFT_OUT = "transfers/0003", "transfers/0004"  # pageable copies: 10,000 traces are to have less than 3 GB
 MISSING = "transfers/0003"  # what planted outliers lack: copies within the device, as they are numbered here
 
@@ -138,8 +138,6 @@ class Image:
         factor = of_run + noise.normal(0, VISITS[series.time_class], len(visits))
         if series.kind == "probes":
             factor += silicon
-        if planted == "noise":
-            factor += noise.normal(0, 0.1, len(visits))
         factor = numpy.exp(factor)
         if planted == "link" and series.direction in ("h2d", "d2h"):
             factor *= 1 + series.bytes / (series.bytes + (256 << 10))  # half the rate, and as soon
@@ -236,12 +234,10 @@ def suspects_of(report):
 
 def judge(report, planted):
     """UUIDs that were found, that were missed, that were found wrongly, and those with another cause than planted."""
-    causes = {"link": "link", "clock": "clock", "multiprocessors": "multiprocessors", "noise": "noise",
-              "missing": "missing"}
     found = suspects_of(report)
     hits = {uuid for uuid in planted if uuid in found}
     other = {uuid: [cause["cause"] for cause in found[uuid]["causes"]] for uuid in hits
-             if causes[planted[uuid]] not in [cause["cause"] for cause in found[uuid]["causes"]]}
+             if planted[uuid] not in [cause["cause"] for cause in found[uuid]["causes"]]}
     return hits, set(planted) - hits, set(found) - set(planted), other
 
 

@@ -16,7 +16,6 @@ Traces are those of fleet.py; in addition all GPUs of a host share what its proc
     iommu          large pinned copies 8 %, small ones 1.0 us; the IOMMU translates
     base-clock     1590 of 1980 MHz in all visits: computing, launches 4 %
     power-cap      500 of 700 W: computing 9 %
-    host-jitter    30 % of what the host times takes 1.2 to 3 times as long, on all GPUs of a host: no GPU is sick
     slow-host      calls 40 %, small copies timed by the host 25 %, on all GPUs of a host: no GPU is sick
     clones         the UUIDs of one host are those of another, too; one of them has half a link
     nvlink         of two GPUs of a node one direction at 17/18 (traces of npgpu matrix, in a fleet of their own)
@@ -35,7 +34,7 @@ import h5py
 import numpy
 
 OF_GPU = ("half-h2d", "memory-3%", "lost-sm", "ecc-slow", "late-throttle", "far-numa", "iommu", "base-clock", "power-cap")
-OF_HOST = "host-jitter", "slow-host"
+OF_HOST = ("slow-host",)
 OF_HOSTS = 0.04
 MATRIX = os.path.join(fleet.SOURCE, "data/traces/h200x2_matrix.h5")
 IS_MEMORY = "bandwidth"
@@ -111,8 +110,6 @@ def make_sick(trace, image, kind, noise, of_host):
             visits["sm_clock_mhz"] /= 1.09
             factor *= 1.09
         by_host = series.time_class in ("calls", "host-copies", "pageable-copies")
-        if kind == "host-jitter" and by_host:
-            factor *= numpy.where(noise.random(len(visits)) < 0.3, noise.uniform(1.2, 3, len(visits)), 1)
         if kind == "slow-host" and by_host:
             factor *= 1.4 if series.kind == "calls" else 1.25
         more = numpy.broadcast_to(more_us, len(visits))

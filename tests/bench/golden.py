@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPORTS = ["report {0}", "report {0} --overview", "report {0} --json", "report {0} --csv", "report {0} --markdown",
            "report {0} --overview --json", "report {0} --html {1}", "derive {0}", "derive {0} --json",
-           "export {0} --summary", "export {0} --format google-benchmark", "predict {0} --json",
+           "export {0} --summary", "export {0} --format json", "predict {0} --json",
            "check --trace {0}", "check --trace {0} --json", "fleet {0}", "predict {0} --measured {0} --json"]
 PAIRS = ["compare {0} {1}", "compare {0} {1} --json --points"]
 REPEATED = ["h200_run_a", "h200_run_b", "h200_run_c", "h200_run_d", "h200_run_e", "h100_quick_a", "h100_quick_b"]

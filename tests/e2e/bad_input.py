@@ -239,7 +239,7 @@ TABLE = [
     (["predict"], 2, ["TRACE"]),
     (["predict", "nosuch.h5"], 2, ["nosuch.h5"]),
     (["predict", "exists.h5", "--bytes-in", "1MiB"], 2, ["exists.h5", "no jobs", "npgpu streams --experiment overheads"]),
-    (["predict", "streams.h5"], 2, ["name a job", "--jobs", "--measured"]),
+    (["predict", "streams.h5"], 2, ["name a job", "--measured"]),
     (["predict", "streams.h5", "--bytes-in", "1MiB"], 2, ["--kernel-ms is missing", "give 0"]),
     (["predict", "streams.h5", "--bytes-in", "1MiB", "--kernel-ms", "1"], 2, ["--bytes-out is missing", "give 0"]),
     (["predict", "streams.h5", "--kernel-ms", "1", "--bytes-out", "1MiB"], 2, ["--bytes-in is missing", "give 0"]),

@@ -166,8 +166,6 @@ def questions(path, other):
         (["report", path, "--overview", "--json"], as_json), (["report", path, "--html", out, "--force"], out),
         (["export", path, "--table", "transfers"], as_csv), (["export", path, "--table", "transfers", "--summary"], as_csv),
         (["export", path, "--table", "probes", "--summary"], as_csv), (["export", path, "--format", "json"], as_json),
-        (["export", path, "--format", "gbench"], as_json), (["export", path, "--format", "bencher"], as_json),
-        (["export", path, "--format", "superbench"], as_json),
         (["export", path, "--format", "npout", "--case", "transfers:0"], None), (["export", path, "--format", "npout"], None),
         (["check", "--trace", path], None), (["check", "--trace", path, "--all"], None),
         (["check", "--trace", path, "--quiet"], None), (["check", "--trace", path, "--exit-codes", "nagios"], None),

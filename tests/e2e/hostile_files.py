@@ -29,10 +29,10 @@ def asked(*arguments, code, word, **how):
 
 def inputs(at):
     """Every option that takes a file, and everything that is no file."""
-    pipe, jobs = os.path.join(at, "pipe"), ["predict", JOBS, "--jobs"]
+    pipe = os.path.join(at, "pipe")
     os.mkfifo(pipe)
     takes = {"--config": ["report", TRACE, "--config"], "--reference": ["check", "--trace", TRACE, "--reference"],
-             "--jobs": jobs, "--profile": ["roofline", TRACE, "--profile"], "fleet --reference": ["fleet", TRACE, "--reference"]}
+             "--profile": ["roofline", TRACE, "--profile"]}
     large = os.path.join(at, "large")
     with open(large, "wb") as file:
         file.write(b"{")
@@ -48,7 +48,6 @@ def inputs(at):
                   f"{name} {path}: {done.code} {done.err[-300:]}")
     for path, word in (("/dev/zero", "is a device"), (at + "/", "is a folder"), (pipe, "is a pipe"), (large, "has more")):
         asked("check", "--device", f"sim:{path}", code=USAGE, word=word)
-    asked("fleet", TRACE, "--keep", pipe, code=USAGE, word="--keep")
     asked("report", pipe, code=USAGE, word="is not a plain file")
 
     # What the shell makes of <(command), and a named pipe that somebody writes to.
@@ -69,8 +68,7 @@ def nesting(at):
     path = os.path.join(at, "deep.json")
     with open(path, "w", encoding="ascii") as file:
         file.write('{"a":' * 500000 + "1" + "}" * 500000)
-    for command in (["check", "--trace", TRACE, "--reference", path], ["fleet", TRACE, "--reference", path],
-                    ["predict", JOBS, "--jobs", path], ["check", "--device", f"sim:{path}"]):
+    for command in (["check", "--trace", TRACE, "--reference", path], ["check", "--device", f"sim:{path}"]):
         asked(*command, code=USAGE, word="nest deeper than")
 
 
@@ -106,8 +104,7 @@ def writers(at):
             ("junit", ["check", "--trace", TRACE, "--junit", to("a.xml")], to("a.xml"), False),
             ("openmetrics", ["check", "--trace", TRACE, "--openmetrics", to("a.prom")], to("a.prom"), False),
             ("html", ["fleet", TRACE, "--html", to("f.html")], to("f.html"), True),
-            ("openmetrics", ["fleet", TRACE, "--openmetrics", to("f.prom")], to("f.prom"), False),
-            ("keep", ["fleet", TRACE, "--keep", to("f.json")], to("f.json"), False))
+            ("openmetrics", ["fleet", TRACE, "--openmetrics", to("f.prom")], to("f.prom"), False))
 
 
 def code_without(command, first):
@@ -122,7 +119,7 @@ def limited(most):
 def outputs(at):
     """Whole or not there, with the permissions that were there, and refused where nobody may write."""
     for option, command, path, is_kept in writers(at):
-        most = 100 if option == "keep" else 500  # of a fleet of one GPU little is kept
+        most = 500
         first = run(*command)
         check(os.path.getsize(path) > most and os.listdir(at) == [os.path.basename(path)], f"{command}: {first.err}")
         with open(path, "rb") as file:
@@ -154,29 +151,23 @@ def outputs(at):
         check(not os.path.exists(os.path.join(at, "precious")), "a planted link was followed")
         for name in os.listdir(at):
             os.remove(os.path.join(at, name))
-        # In place; --keep reads what is there first.
         index = command.index(path)
-        if option == "keep":
-            for device in ("/dev/null", "/dev/full"):
-                asked(*command[:index], device, *command[index + 1:], code=USAGE, word="not a plain file")
-        else:
-            check(run(*command[:index], "/dev/null", *command[index + 1:]).code == first.code, f"{command}: /dev/null")
-            full = run(*command[:index], "/dev/full", *command[index + 1:])
-            check(full.code == code_without(command, first) and "No space left" in full.err, f"{command}: /dev/full: {full.code} {full.err}")
+        check(run(*command[:index], "/dev/null", *command[index + 1:]).code == first.code, f"{command}: /dev/null")
+        full = run(*command[:index], "/dev/full", *command[index + 1:])
+        check(full.code == code_without(command, first) and "No space left" in full.err, f"{command}: /dev/full: {full.code} {full.err}")
         for wrong, word in ((at, "is a folder"), ("", f"--{option}"), (os.path.join(at, "no", "x"), "does not exist")):
             done = run(*command[:index], wrong, *command[index + 1:])
             check(done.code == USAGE and word in done.err, f"{command}: '{wrong}': {done.code} {done.err}")
-        if option != "keep":
-            shell = " ".join(f"'{word}'" for word in command[:index]) + " >(wc -c) " + " ".join(command[index + 1:])
-            done = subprocess.run(["bash", "-c", f"'{PROGRAM}' {shell} > /dev/null | cat; wait; sleep 0.2"],
-                                  capture_output=True, text=True)
-            check("cannot" not in done.stderr, f"{command}: >(...): {done.stderr}")
-            os.mkfifo(path)
-            reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
-            check(run(*command).code == first.code, f"{command}: a pipe")
-            size = len(reader.communicate()[0])
-            check(abs(size - len(whole)) < 200, f"{command}: {size} of {len(whole)} bytes came through a pipe")
-            os.remove(path)
+        shell = " ".join(f"'{word}'" for word in command[:index]) + " >(wc -c) " + " ".join(command[index + 1:])
+        done = subprocess.run(["bash", "-c", f"'{PROGRAM}' {shell} > /dev/null | cat; wait; sleep 0.2"],
+                              capture_output=True, text=True)
+        check("cannot" not in done.stderr, f"{command}: >(...): {done.stderr}")
+        os.mkfifo(path)
+        reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
+        check(run(*command).code == first.code, f"{command}: a pipe")
+        size = len(reader.communicate()[0])
+        check(abs(size - len(whole)) < 200, f"{command}: {size} of {len(whole)} bytes came through a pipe")
+        os.remove(path)
 
 
 def small_disk(at):

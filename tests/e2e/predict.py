@@ -79,26 +79,6 @@ with folder() as where:
     check(abs(1 - graph["time_us"] / short["advised"]["time_us"] - graph["gain"]) < 1e-9, f"the gain is over the advised streams: {graph}")
     check("graph" in run("predict", ROUNDS, *JOB).out, "said of a long job, too")
 
-    # Many jobs.
-    with open(at("jobs.csv"), "w") as file:
-        file.write("name,bytes-in,kernel-ms,bytes-out\nfilter,64MiB,0.5,1MiB\n\"sort, large\",4MiB,8,4MiB\nscan,1MiB,0.1,64MiB\n")
-    many = run("predict", TRACE, "--jobs", at("jobs.csv"))
-    check(many.code == 0 and "all 6 orders" in many.out and "sort, large" in many.out, many.out + many.err)
-    found = json.loads(run("predict", TRACE, "--jobs", at("jobs.csv"), "--json").out)
-    check(found["best"]["total_us"] <= found["given"]["total_us"] <= found["apart_us"], f"{found}")
-    check(found["best"]["order"][0] == "scan", f"the shortest copy in first: {found['best']}")
-    json.dump([{"name": j["name"], "bytes_in": j["in_bytes"], "kernel_ms": j["kernel_us"] / 1000, "bytes_out": j["out_bytes"]}
-               for j in found["jobs"]], open(at("jobs.json"), "w"))
-    check(json.loads(run("predict", TRACE, "--jobs", at("jobs.json"), "--json").out) == found, "the same list as JSON")
-    for text, words in (("name,bytes_in\na,-5\n", "'-5' is no size"), ("name,size\na,5\n", "'size' is none of the columns"),
-                        ("", "is empty"), ("bytes_in,bytes_out\n1MiB\n", "row 2 has 1 fields"), ("name\na\n", "nothing to do"),
-                        ("[{\"bytes_in\": 3", "not JSON"), ("bytes_in\n", "lists no job")):
-        with open(at("bad.csv"), "w") as file:
-            file.write(text)
-        bad = run("predict", TRACE, "--jobs", at("bad.csv"))
-        check(bad.code == 2 and words in bad.err, f"{text!r}: {bad.err}")
-    check(run("predict", TRACE, "--jobs", at("jobs.csv"), *JOB).code == 2, "one job or a list")
-
     # Measured jobs of a simulated device, in streams and as graphs: predicted from its costs.
     for made in (run("streams", "--device", "sim:h200", "--experiment", "overheads", "--output", at("node.h5"), "--quiet"),
                  run("calls", "--device", "sim:h200", "--append", "--output", at("node.h5"), "--quiet"),
@@ -121,7 +101,7 @@ with folder() as where:
     error = json.loads(run("predict", at("node.h5"), *JOB, "--measured", at("design.h5"), "--json").out)["error"]
     check(error and error["workloads"] <= 6 and "among 6 jobs measured on H200" in error["source"], f"the error is among these: {error}")
     nothing = run("predict", at("node.h5"), "--json")
-    check(nothing.code == 2 and "--measured" in nothing.err and "--jobs" in nothing.err, f"without a job it says what it needs: {nothing.err}")
+    check(nothing.code == 2 and "--measured" in nothing.err and "--kernel-ms" in nothing.err, f"without a job it says what it needs: {nothing.err}")
 
     # Jobs of one's own, measured both ways on a simulated device.
     own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "32",

@@ -75,9 +75,6 @@ Arguments question(Random& random, const std::string& other) {
       {"export", "x.h5", "--table", "calls", "--summary"},
       {"export", "x.h5", "--table", "partitions"},
       {"export", "x.h5", "--format", "json"},
-      {"export", "x.h5", "--format", "gbench"},
-      {"export", "x.h5", "--format", "bencher"},
-      {"export", "x.h5", "--format", "superbench"},
       {"export", "x.h5", "--format", "npout", "--case", "transfers:0"},
       {"check", "--trace", "x.h5"},
       {"check", "--trace", "x.h5", "--all"},
@@ -166,7 +163,7 @@ std::vector<Arguments> specs(Random& random) {
   return {one};
 }
 
-// ---- references and baselines ----
+// ---- references ----
 
 const std::string nvbandwidth =
     R"({"nvbandwidth":{"CUDA Runtime Version":13000,"Driver Version":"580.1","testcases":[{"name":"host_to_device_memcpy_ce","status":"Passed","bandwidth_matrix":[["55.1","54.9"]],"sum":110},{"name":"device_to_host_memcpy_ce","status":"Passed","bandwidth_matrix":[["55.2","N/A"]]},{"name":"device_local_copy","status":"Passed","bandwidth_matrix":[["2000.5"]]},{"name":"x","status":"Waived"}]}})";
@@ -177,7 +174,6 @@ void make_references() {
   make_traces();
   if (!fs::exists("check.json"))
     write("check.json", answer_to({"check", "--trace", "check.h5", "--json", "--all"}).out);
-  if (!fs::exists("baseline.json")) answer_to({"fleet", "check.h5", "again.h5", "--keep", "baseline.json"});
 }
 
 std::vector<Arguments> references(Random& random) {
@@ -191,30 +187,7 @@ std::vector<Arguments> references(Random& random) {
   return {one};
 }
 
-std::vector<Arguments> baselines(Random& random) {
-  write("x.json", damaged_json(read("baseline.json"), random));
-  static const std::vector<Arguments> ways{
-      {}, {"--json"}, {"--csv"}, {"--all"}, {"--html", "x.html", "--force"}, {"--openmetrics", "x.prom"}};
-  Arguments one{"fleet", "check.h5", "again.h5", "--reference", "x.json"};
-  if (one_in(random, 4)) one = {"fleet", "check.h5", "again.h5", "--keep", "x.json"};
-  const Arguments& way = one_of(random, ways);
-  one.insert(one.end(), way.begin(), way.end());
-  return {one};
-}
-
-// ---- lists of jobs, and INI files ----
-
-std::vector<Arguments> job_lists(Random& random) {
-  const std::string csv =
-      "name,bytes_in,kernel_ms,bytes_out,blocks,threads\nfirst,64MiB,1.5,64MiB,1000,256\n\"a,b\",8,0.01,,,\n,1GiB,,"
-      "1GiB,,\n";
-  const std::string json =
-      R"([{"name":"first","bytes_in":"64MiB","kernel_ms":1.5,"bytes_out":"64MiB","blocks":1000},{"kernel_ms":2},{"bytes_in":8,"bytes_out":8}])";
-  write("jobs.txt", one_in(random, 2) ? damaged_lines(csv, random) : damaged_json(json, random));
-  Arguments one{"predict", "jobs.h5", "--jobs", "jobs.txt"};
-  if (one_in(random, 2)) one.emplace_back("--json");
-  return {one};
-}
+// ---- INI files ----
 
 std::vector<Arguments> profiles(Random& random) {
   const std::string wide =
@@ -388,8 +361,6 @@ const std::vector<Kind>& kinds() {
       {"trace-bytes", "traces with damaged bytes", make_traces, trace_bytes},
       {"specs", "specs of simulated devices", nothing_to_make, specs},
       {"references", "references of check: check --json, nvbandwidth, nccl-tests", make_references, references},
-      {"baselines", "baselines of fleet", make_references, baselines},
-      {"job-lists", "lists of jobs for predict", make_traces, job_lists},
       {"profiles", "profiles of kernels for roofline", make_traces, profiles},
       {"settings", "INI files", make_traces, settings},
       {"command-lines", "options and words in any order", make_traces, command_lines},

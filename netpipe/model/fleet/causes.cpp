@@ -1,3 +1,4 @@
+// What speaks for a cause: facts, settings and findings that differ from those of the group, with a remedy each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +6,8 @@
 #include <map>
 #include <set>
 
-#include "netpipe/model/fleet/suspects.hpp"
+#include "netpipe/model/fleet/group.hpp"
+#include "netpipe/model/medians.hpp"
 
 namespace npgpu::model {
 
@@ -56,17 +58,14 @@ class Causes {
     if (!group_.by_items) alone();
     if (any(Suspicion::missing))
       add("missing", "its own plan had it, and there is no valid figure: measure it again, and see the error above");
-    if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs) || any(Suspicion::noisy)) {
+    if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs)) {
       link();
       multiprocessors();
       clocks();
-      course();
       way();
       counted();
       settings();
     }
-    if (any(Suspicion::noisy) && all_.empty())
-      add("noise", "its own times scatter: look for other processes, an unsteady clock, or a link with errors");
     if (all_.empty()) by_kind();
     if (all_.empty()) add("unknown", "nothing in its traces says why: look at the host's settings and its log");
     return std::move(all_);
@@ -76,20 +75,18 @@ class Causes {
   bool any(Suspicion suspicion) const {
     return std::ranges::find(findings_, suspicion, &FleetFinding::suspicion) != findings_.end();
   }
-  bool any_slow(FigureKind kind, FleetMeasure of) const {
-    return std::ranges::any_of(findings_, [&](const FleetFinding& one) {
-      return one.suspicion == Suspicion::slow && one.kind == kind && one.of == of;
-    });
+  bool any_slow(FigureKind kind) const {
+    return std::ranges::any_of(
+        findings_, [&](const FleetFinding& one) { return one.suspicion == Suspicion::slow && one.kind == kind; });
   }
   bool is_slow(std::string_view figure) const {
-    return std::ranges::any_of(findings_, [&](const FleetFinding& one) {
-      return one.suspicion == Suspicion::slow && one.of == FleetMeasure::figure && one.what == figure;
-    });
+    return std::ranges::any_of(
+        findings_, [&](const FleetFinding& one) { return one.suspicion == Suspicion::slow && one.what == figure; });
   }
   // It has this figure, and takes at most half of what is allowed more than others.
   bool is_as_others(std::string_view figure) const {
     for (const ItemColumn& column : group_.columns)
-      if (column.item.of == FleetMeasure::figure && column.item.judged && column.item.title == figure)
+      if (column.item.judged && column.item.title == figure)
         if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
     return false;
   }
@@ -140,26 +137,6 @@ class Causes {
       add(cause, fmt::format("{} {:.0f} MHz (others: {:.0f}): {}", what, own(fact), usual(fact), remedy));
   }
 
-  // What the run itself shows: slower and slower, or two sorts of times.
-  void course() {
-    for (const FleetFinding& one : findings_)
-      if (one.of == FleetMeasure::trend && !any(Suspicion::noisy)) {
-        add("late", fmt::format("{} slower late in the run: it warms up, or runs into its power limit; look at cooling",
-                                one.what));
-        break;
-      }
-    for (const FleetCourse& course : last_.courses) {
-      if (is_of_host(course.kind) || !(course.two_times > known_scatter(course.kind).least)) continue;
-      if (!any_slow(course.kind, FleetMeasure::figure) && !any_slow(course.kind, FleetMeasure::trend) &&
-          !any(Suspicion::noisy))
-        continue;
-      add("two_times", fmt::format("its {} times are of two sorts, {:.0f} % apart, as of two clocks: "
-                                   "nvidia-smi -q -d CLOCK,PERFORMANCE while it works",
-                                   name(course.kind), 100 * course.two_times));
-      break;
-    }
-  }
-
   // One direction only; large copies only.
   void way() {
     const std::string in = "copy, host to device", out = "copy, device to host";
@@ -185,11 +162,11 @@ class Causes {
       add("path",
           "both directions are slow, and the link is trained as others' are: memory or processors of another NUMA "
           "node (nvidia-smi topo -m, numactl -H; NPS or SNC in the BIOS), or the IOMMU");
-    if (any_slow(FigureKind::memory, FleetMeasure::figure))
+    if (any_slow(FigureKind::memory))
       add("memory",
           "memory is slow at the clock that others have: nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU, "
           "replace it if it stays slow");
-    if (any_slow(FigureKind::compute, FleetMeasure::figure))
+    if (any_slow(FigureKind::compute))
       add("compute", "computing is slow: nvidia-smi -q -d CLOCK,PERFORMANCE,POWER while it works");
   }
 

@@ -1,3 +1,4 @@
+// From runs to groups of GPUs, each judged by its own medians, and what is said of all of them.
 #include "npgpu/fleet.hpp"
 
 #include <fmt/format.h>
@@ -9,8 +10,7 @@
 #include <tuple>
 
 #include "netpipe/engine/sort_stably.hpp"
-#include "netpipe/model/fleet/baseline.hpp"
-#include "netpipe/model/fleet/suspects.hpp"
+#include "netpipe/model/fleet/group.hpp"
 
 namespace npgpu {
 
@@ -73,10 +73,10 @@ model::Machines machines_of(const std::vector<FleetMember>& members, const std::
   return machines;
 }
 
-// Any of its GPUs was compared with something. A reference of other figures, or of other sizes, says nothing.
+// Any of its GPUs was compared with others.
 bool is_any_judged(const std::vector<model::ItemColumn>& columns) {
   return std::ranges::any_of(columns, [](const model::ItemColumn& column) {
-    return column.item.judged && column.item.of != FleetMeasure::curve &&
+    return column.item.judged &&
            std::ranges::any_of(column.values, [](const FleetValue& value) { return std::isfinite(value.share); });
   });
 }
@@ -131,32 +131,18 @@ void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, con
                  const std::set<std::string>& shared_names) {
   for (const Sightings& seen : sightings) group.members.push_back(member_of(seen));
   forget_other_loads(group.members, sightings);
-  const std::vector<model::CaseTable> tables = model::tables_of(sightings);
-  for (const model::CaseTable& table : tables) group.cases.push_back(table.of);
-  const FleetBaseline::Group* const reference = rules.reference ? model::group_in(*rules.reference, group) : nullptr;
-  const bool is_large = group.members.size() >= rules.least_gpus;
   const model::Machines machines = machines_of(group.members, shared_names);
-  const auto columns = model::items_of(tables, model::figures_of(sightings), model::courses_of(sightings), machines,
-                                       rules, is_large ? nullptr : reference);
+  const auto columns = model::columns_of(sightings, machines, rules);
   group.judged = is_any_judged(columns);
-  group.judged_by_reference = group.judged && !is_large;
-
   for (const model::ItemColumn& column : columns) {
     group.items.push_back(column.item);
-    if (column.split) group.splits.push_back(*column.split);
     for (std::size_t m = 0; m < group.members.size(); ++m) group.members[m].values.push_back(column.values[m]);
   }
-  const model::GroupOf all{group.members, sightings, tables, columns, machines, is_large || group.judged, group.judged};
+  const bool is_large = group.members.size() >= rules.least_gpus;
+  const model::GroupOf all{group.members, sightings, columns, machines, is_large, group.judged};
   group.hosts = model::slow_hosts_of(all);
   group.suspects = model::suspects_of(all, group.hosts, rules);
   say_who_is_slow_alone(group, sightings);
-  if (!reference) return;
-  group.reference_date = rules.reference->date;
-  if (reference->driver != group.driver || reference->link != group.link)
-    group.notes.push_back(fmt::format("the reference of {} is of driver {}, {}", group.reference_date,
-                                      reference->driver.empty() ? "unknown" : reference->driver,
-                                      reference->link.empty() ? "unknown link" : reference->link));
-  if (is_large) model::compare_with(group, *reference, rules.tolerance);
 }
 
 // A few GPUs whose link can have less than the many others of the same model and driver: each is to be looked at.
@@ -172,7 +158,6 @@ void suspect_lesser_links(FleetGroup& group, const std::vector<FleetGroup>& all,
       if (suspect == group.suspects.end()) {
         suspect = group.suspects.insert(suspect, FleetSuspect{});
         suspect->member = m;
-        suspect->us.resize(group.cases.size());
       }
       suspect->findings.push_back(
           {.suspicion = Suspicion::differs,
@@ -189,7 +174,7 @@ void suspect_lesser_links(FleetGroup& group, const std::vector<FleetGroup>& all,
 }
 
 void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, const FleetRules& rules) {
-  if (group.judged && !group.judged_by_reference) return;
+  if (group.judged) return;
   const std::size_t count = group.members.size();
   if (count >= rules.least_gpus) {
     group.notes.insert(group.notes.begin(),
@@ -201,13 +186,10 @@ void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, c
   group.notes.insert(
       group.notes.begin(),
       fmt::format(
-          "{} GPU{}: fewer than {} are not compared with each other{}; {}", count, count == 1 ? "" : "s",
-          rules.least_gpus,
-          group.judged ? "" : ", and each is judged alone, by what its own link, memory and clocks allow",
-          group.judged_by_reference ? "they are judged by the reference of " + group.reference_date
-          : !group.reference_date.empty()
-              ? "the reference of " + group.reference_date + " has none of their figures"
-              : "npgpu compare A.h5 B.h5 compares two, npgpu check --reference GOOD.h5 judges one by a good run"));
+          "{} GPU{}: fewer than {} are not compared with each other, and each is judged alone, by what its own link, "
+          "memory and clocks allow; npgpu compare A.h5 B.h5 compares two, npgpu check --reference GOOD.h5 judges one "
+          "by a good run",
+          count, count == 1 ? "" : "s", rules.least_gpus));
   if (const std::string other = differing_from(group, all); !other.empty()) group.notes.push_back(other);
 }
 
@@ -277,17 +259,6 @@ std::size_t Fleet::suspects() const {
   return count;
 }
 
-bool Fleet::has_slower_group() const {
-  return std::ranges::any_of(
-      groups, [](const FleetGroup& group) { return std::ranges::any_of(group.drifts, &FleetDrift::slower); });
-}
-
-std::size_t Fleet::splits() const {
-  std::size_t count = 0;
-  for (const FleetGroup& group : groups) count += group.splits.size();
-  return count;
-}
-
 bool FleetGroup::is_in_doubt() const { return slow_alone > 0 && 2 * slow_alone >= members.size(); }
 
 std::size_t Fleet::in_doubt() const {
@@ -295,12 +266,6 @@ std::size_t Fleet::in_doubt() const {
   for (const FleetGroup& group : groups)
     if (group.is_in_doubt()) count += group.slow_alone;
   return count;
-}
-
-bool FleetGroup::is_undecided(const FleetItem& item) const {
-  return item.of == FleetMeasure::figure && std::ranges::any_of(splits, [&](const FleetSplit& split) {
-           return split.what == item.title && split.at == item.at && split.unit == item.unit;
-         });
 }
 
 bool FleetSuspect::confirmed() const { return std::ranges::any_of(findings, &FleetFinding::confirmed); }

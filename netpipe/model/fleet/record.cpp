@@ -1,20 +1,220 @@
-// From a trace to what a fleet keeps of it.
+// From a trace to what a fleet keeps of it: key figures, which are the numbers of a GPU that an administrator acts on,
+// out of all that a trace holds of it; facts and settings; what is wrong with it whatever others do.
+#include "netpipe/model/health/record.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <limits>
 #include <map>
 #include <variant>
 
-#include "netpipe/model/compare/curves.hpp"
+#include "netpipe/engine/sort_stably.hpp"
 #include "netpipe/model/compare/questions.hpp"
-#include "netpipe/model/fleet/key_figures.hpp"
 #include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/models.hpp"
 #include "netpipe/model/health/soak.hpp"
+#include "netpipe/model/siblings.hpp"
+#include "npgpu/catalogue.hpp"
 #include "npgpu/fleet.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr double least_link_bytes = 1 << 20, most_latency_bytes = 64 << 10, caches_left_behind = 4,
+                 unknown_cache = 128 << 20;
+constexpr std::size_t few_smallest = 3;
+
+// Which of a series' points a figure is made of: those of at least an eighth of the largest size; the three smallest;
+// the one with the best rate.
+enum class Taken { largest, smallest, best };
+
+struct FigureOf {
+  FigureKind kind = FigureKind::link;
+  std::string name{};
+  FigureUnit unit = FigureUnit::us;
+  Taken of = Taken::largest;
+  double least_bytes = 0;  // of a point
+  std::uint32_t lane = 0;
+  double most_bytes = std::numeric_limits<double>::infinity();
+
+  bool takes(double bytes) const { return bytes >= least_bytes && bytes <= most_bytes; }
+};
+
+std::string way_of(Direction direction) {
+  return direction == Direction::h2d ? "host to device" : direction == Direction::d2h ? "device to host" : "";
+}
+
+std::vector<FigureOf> key_figures_in(const TransferSeries& series) {
+  constexpr auto rate = FigureUnit::bytes_per_s;
+  const TransferCase& c = series.question;
+  const std::string way = way_of(c.direction);
+  const auto question = question_of(c);
+  if (!question) return {};
+  switch (*question) {
+    case CopyQuestion::to_device:
+    case CopyQuestion::to_host:
+      return {
+          {FigureKind::link, "copy, " + way, rate, Taken::largest, least_link_bytes},
+          {FigureKind::small_copy, "small copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
+    case CopyQuestion::both_ways:
+      return {{FigureKind::both_ways, "both ways, " + way, rate, Taken::largest, least_link_bytes, 0},
+              {FigureKind::both_ways, "both ways, " + way_of(reversed(c.direction)), rate, Taken::largest,
+               least_link_bytes, 1}};
+    case CopyQuestion::to_device_blocking:
+    case CopyQuestion::to_host_blocking:
+      return {{FigureKind::call, "smallest copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
+    case CopyQuestion::to_device_pageable:
+    case CopyQuestion::to_host_pageable:
+      return {{FigureKind::pageable_copy, "pageable copy, " + way, rate, Taken::largest, least_link_bytes}};
+    case CopyQuestion::within_device:
+      return {{FigureKind::memory, "copy, within the device", rate, Taken::largest, least_link_bytes}};
+    default: return {};  // of no other copy every GPU of a fleet is asked
+  }
+}
+
+std::vector<FigureOf> key_figures_in(const ProbeSeries& series) {
+  const ProbeCase& c = series.question;
+  const double cache = static_cast<double>(series.layout.cache_bytes);
+  const auto question = question_of(c);
+  if (question == ProbeQuestion::memory_bandwidth)
+    return {{FigureKind::memory, fmt::format("memory, {}", name(c.operation)), FigureUnit::bytes_per_s, Taken::best,
+             cache > 0 ? caches_left_behind * cache : unknown_cache}};
+  const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
+  if (question == ProbeQuestion::computing_power)
+    return {{FigureKind::compute, fmt::format("compute, {}", name(c.type)), unit, Taken::best}};
+  if (question == ProbeQuestion::tensor_power)
+    return {{FigureKind::matrix, fmt::format("tensor, {} by {}", name(c.type), name(c.operation)), unit, Taken::best}};
+  if (question == ProbeQuestion::matrix_products)
+    return {{FigureKind::matrix, fmt::format("gemm, {}", name(c.type)), unit, Taken::best}};
+  if (question == ProbeQuestion::memory_latency)
+    return {{FigureKind::latency, "memory latency", FigureUnit::us_a_load, Taken::largest,
+             cache > 0 ? caches_left_behind * cache : unknown_cache}};
+  return {};
+}
+
+std::vector<FigureOf> key_figures_in(const CallSeries& series) {
+  const CallCase& c = series.question;
+  const auto question = question_of(c);
+  if (!question) return {};
+  const char* const what = *question == CallQuestion::launch            ? "launch until done"
+                           : *question == CallQuestion::launch_in_a_row ? "launch, back to back"
+                                                                        : "launch until the host sees it";
+  return {{FigureKind::call, what, FigureUnit::us, Taken::smallest}};
+}
+
+double bytes_at(const auto& axes) {
+  if constexpr (requires { axes.bytes; }) return static_cast<double>(axes.bytes);
+  else return 0;
+}
+
+template <class K> double log_rate_at(const Result<K>& point) { return std::log(point.work / point.time_us.value); }
+
+// Points in order of their axes.
+template <class K> std::vector<const Result<K>*> points_for(const std::vector<Result<K>>& times, const FigureOf& want) {
+  std::vector<const Result<K>*> points;
+  for (const Result<K>& time : times)
+    if (time.usable() && time.lane == want.lane && is_figure(time.time_us.value) && want.takes(bytes_at(time.axes)) &&
+        (want.of != Taken::best || std::isfinite(log_rate_at(time))))
+      points.push_back(&time);
+  if (points.empty()) return points;
+  std::ranges::sort(points, {}, [](const auto* one) { return one->axes; });
+  if (want.of == Taken::best) {
+    const auto best = std::ranges::max_element(points, {}, [](const auto* one) { return log_rate_at(*one); });
+    return {*best};
+  }
+  if (want.of == Taken::smallest) {
+    points.resize(std::min(points.size(), few_smallest));
+    return points;
+  }
+  double most = 0;
+  for (const auto* point : points) most = std::max(most, bytes_at(point->axes));
+  std::erase_if(points, [&](const auto* point) { return bytes_at(point->axes) < most / 8; });
+  return points;
+}
+
+// Geometric means over the points, in the unit: of the values, and of both ends of their intervals.
+template <class K> FleetFigure key_figure_of(const FigureOf& want, const std::vector<Result<K>>& times) {
+  FleetFigure figure{want.kind, want.name, {}, want.unit};
+  const auto points = points_for(times, want);
+  if (points.empty()) return figure;
+  const auto mean = [&](double Estimate::*which) {
+    double log = 0;
+    for (const auto* point : points) {
+      const double us = point->time_us.*which, work = point->work;
+      log += std::log(want.unit == FigureUnit::us          ? us
+                      : want.unit == FigureUnit::us_a_load ? us / work
+                                                           : work / us * 1e6);
+    }
+    return std::exp(log / static_cast<double>(points.size()));
+  };
+  figure.value = mean(&Estimate::value);
+  figure.low = mean(is_rate(want.unit) ? &Estimate::high : &Estimate::low);
+  figure.high = mean(is_rate(want.unit) ? &Estimate::low : &Estimate::high);
+  if (want.of == Taken::best) {
+    figure.at = fmt::format("best of {} shape{}", times.size(), times.size() == 1 ? "" : "s");
+  } else {
+    figure.at = text_of(points.front()->axes);
+    if (points.size() > 1) figure.at += " .. " + text_of(points.back()->axes);
+  }
+  std::size_t by_others = 0;
+  for (const auto* point : points) by_others += (point->causes & ~own_causes) != 0;
+  figure.disturbed = 2 * by_others > points.size();
+  return figure;
+}
+
+template <class K> void add_key_figures(std::vector<FleetFigure>& all, const std::vector<const Series<K>*>& some) {
+  for (const Series<K>* series : some) {
+    const std::vector<FigureOf> wanted = key_figures_in(*series);
+    if (wanted.empty()) continue;
+    const auto times = results(*series);
+    for (const FigureOf& want : wanted) {
+      // Of several modules the first.
+      if (std::ranges::find(all, want.name, &FleetFigure::name) != all.end()) continue;
+      FleetFigure figure = key_figure_of(want, times);
+      if (std::isfinite(figure.value)) all.push_back(std::move(figure));
+    }
+  }
+}
+
+// In the order of kinds, each name once. Those without a usable point are left out.
+std::vector<FleetFigure> key_figures_of(const DeviceRecord& of) {
+  std::vector<FleetFigure> all;
+  add_key_figures<Transfers>(all, of.transfers);
+  add_key_figures<Probes>(all, of.probes);
+  add_key_figures<Calls>(all, of.calls);
+  sort_stably(all, {}, &FleetFigure::kind);
+  return all;
+}
+
+// Copies between this GPU and others, of the pair that is slowest: "copy to another GPU", "copy from another GPU".
+std::vector<FleetFigure> peer_figures_of(const Trace& trace, const std::string& id) {
+  std::map<bool, FleetFigure> slowest;  // to others, from others
+  for (const TransferSeries& series : trace.of<Transfers>()) {
+    const TransferCase& c = series.question;
+    if (question_of(c) != CopyQuestion::to_peer || c.access == Access::staged || (c.source != id && c.target != id))
+      continue;
+    const bool is_from = c.target == id;
+    const std::string other = is_from ? c.source : c.target;
+    FleetFigure figure =
+        key_figure_of<Transfers>({FigureKind::link, is_from ? "copy from another GPU" : "copy to another GPU",
+                                  FigureUnit::bytes_per_s, Taken::largest, least_link_bytes},
+                                 results(series));
+    if (!std::isfinite(figure.value)) continue;
+    const auto [known, is_new] = slowest.try_emplace(is_from, figure);
+    if (!is_new && figure.value < known->second.value) known->second = figure;
+  }
+  std::vector<FleetFigure> all;
+  for (auto& [is_from, figure] : slowest) all.push_back(std::move(figure));
+  return all;
+}
+
+}  // namespace
+
+}  // namespace npgpu::model
 
 namespace npgpu {
 
@@ -34,42 +234,22 @@ template <class Case> Case without_names(const Case& question, const std::string
 bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty() && !is_beside(c); }
 bool is_of_one_gpu(const auto& c) { return !is_beside(c); }
 
-// A lane's points in order of their axes: the question and its answer.
-struct OneLane {
-  FleetQuestion question{};
-  FleetCurve curve{};
-};
-
-template <class K> std::map<std::uint32_t, OneLane> lanes_of(const Series<K>& series) {
-  std::map<std::uint32_t, OneLane> all;
-  for (const Result<K>& time : results(series)) {
-    OneLane& one = all[time.lane];
-    const double us = time.time_us.value;
-    const bool is_valid = time.usable() && model::is_figure(us);
-    one.question.axes.push_back(text_of(time.axes));
-    one.question.sizes.push_back(model::size_of(time.axes));
-    one.curve.us.push_back(is_valid ? us : not_measured);
-    one.curve.disturbed += (time.causes & ~model::own_causes) != 0;
-    if (one.curve.why.empty())
-      one.curve.why = !time.why.empty() ? time.why : is_valid ? "" : "no trial has a valid time";
-  }
-  return all;
-}
-
 template <class K> void add_series(FleetGpu& gpu, const Series<K>& series) {
   if (!is_of_one_gpu(series.question)) return;
   const auto question = without_names(series.question, gpu.id);
-  auto lanes = lanes_of(series);
-  if (lanes.empty()) lanes[0];  // it stopped before its first point, and its error says why
+  std::map<std::uint32_t, FleetSeries> lanes;
+  for (const Result<K>& time : results(series)) {
+    FleetSeries& one = lanes[time.lane];
+    const bool is_valid = time.usable() && model::is_figure(time.time_us.value);
+    one.is_measured |= is_valid;
+    if (one.why.empty()) one.why = !time.why.empty() ? time.why : is_valid ? "" : "no trial has a valid time";
+  }
+  if (lanes.empty()) lanes[0].why = "it has no visit";  // it stopped before its first point, and its error says why
   for (auto& [lane, one] : lanes) {
-    one.question.kind = K::name;
-    one.question.title = title(question) + (lanes.size() > 1 ? fmt::format(", lane {}", lane) : "");
-    one.question.lane = lane;
-    one.question.time_class = class_of(question);
-    if (!series.error.empty()) one.curve.why = series.error;
-    else if (one.curve.us.empty()) one.curve.why = "it has no visit";
-    one.curve.question = std::make_shared<const FleetQuestion>(std::move(one.question));
-    gpu.curves.push_back(std::move(one.curve));
+    one.kind = K::name;
+    one.title = title(question) + (lanes.size() > 1 ? fmt::format(", lane {}", lane) : "");
+    if (!series.error.empty()) one.why = series.error;
+    gpu.series.push_back(std::move(one));
   }
 }
 
@@ -189,7 +369,6 @@ FleetRun fleet_run(const Trace& trace) {
     add(of.partitions);
     gpu.figures = model::key_figures_of(of);
     for (FleetFigure& figure : model::peer_figures_of(trace, of.id)) gpu.figures.push_back(std::move(figure));
-    gpu.courses = model::courses_of(of);
     add_settings(gpu, of);
     set_facts(gpu, of, soaked);
   }

@@ -1,29 +1,82 @@
-#include "netpipe/model/fleet/suspects.hpp"
-
+// Which GPUs of a group are not like the others, and which hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "netpipe/engine/sort_stably.hpp"
-#include "netpipe/model/siblings.hpp"
+#include "netpipe/model/fleet/group.hpp"
+#include "netpipe/model/judge.hpp"
 
 namespace npgpu::model {
 
 namespace {
 
-std::string item_text(const FleetItem& item, double value) {
-  if (item.of == FleetMeasure::figure) return text_of_figure(value, item.unit);
-  return fmt::format("{:.2g} %", 100 * value);
-}
-
 Ruling ruling_on(const FleetItem& item, const FleetValue& value) {
   if (!item.judged || value.disturbed || !std::isfinite(value.share)) return Ruling::no_limit;
-  if (item.of == FleetMeasure::scatter && value.value <= known_scatter(item.figure).least) return Ruling::ok;
   return rule_apart(value.share, value.low, item.tolerance);
 }
+
+// ---- what is missing ----
+
+using CaseName = std::pair<std::string, std::string>;  // kind, title
+
+// Who followed a plan, and who of them has which case.
+struct Followers {
+  std::set<std::size_t> members;
+  std::map<CaseName, std::set<std::size_t>> have;
+};
+
+// What a plan had and a GPU has no figure of.
+struct MissingFigure {
+  std::string title, why;
+};
+
+// By member, what its own plans had and it has no valid figure of. A series without a valid point says so by itself;
+// one that is not there is missing where nine tenths of at least `least_gpus` GPUs that followed the same plan have it.
+std::vector<std::vector<MissingFigure>> missing_of(const std::vector<Sightings>& members, std::size_t least_gpus) {
+  std::map<std::string, Followers> plans;
+  std::vector<std::map<CaseName, std::string>> why(members.size());  // that are there, and have no valid figure
+  std::vector<std::set<CaseName>> have(members.size());
+  for (std::size_t m = 0; m < members.size(); ++m)
+    for (const Sighting& seen : members[m]) {
+      Followers* const plan = seen.run->plan.empty() ? nullptr : &plans[seen.run->plan];
+      if (plan) plan->members.insert(m);
+      for (const FleetSeries& series : seen.gpu->series) {
+        const CaseName name{series.kind, series.title};
+        if (!series.is_measured) {
+          why[m].emplace(name, series.why);
+          continue;
+        }
+        have[m].insert(name);
+        if (plan) plan->have[name].insert(m);
+      }
+    }
+  std::vector<std::vector<MissingFigure>> missing(members.size());
+  for (std::size_t m = 0; m < members.size(); ++m)
+    for (const auto& [name, because] : why[m])
+      if (!have[m].contains(name)) missing[m].push_back({name.second, because});
+  for (const auto& [plan, followers] : plans) {
+    const std::size_t all = followers.members.size();
+    if (all < least_gpus) continue;
+    for (const auto& [name, owners] : followers.have) {
+      if (owners.size() == all || owners.size() + std::max<std::size_t>(all / 10, 1) < all) continue;
+      for (const std::size_t m : followers.members) {
+        if (have[m].contains(name) || why[m].contains(name)) continue;
+        const bool is_cut = std::ranges::any_of(
+            members[m], [&](const Sighting& seen) { return seen.run->plan == plan && !seen.run->complete; });
+        missing[m].push_back({name.second, is_cut ? "its run did not reach its end" : "it is not in its trace"});
+      }
+    }
+  }
+  return missing;
+}
+
+// ---- suspects ----
 
 class Suspicions {
  public:
@@ -50,12 +103,10 @@ class Suspicions {
     sort_stably(suspect.findings, [](const FleetFinding& a, const FleetFinding& b) {
       if (a.suspicion != b.suspicion) return a.suspicion < b.suspicion;
       if (a.confirmed != b.confirmed) return a.confirmed;
-      if (a.of != b.of) return a.of < b.of;
       if (a.kind != b.kind) return a.kind < b.kind;
       return a.share > b.share;
     });
     suspect.causes = causes_of(group_, member, usual_, settings_, suspect.findings);
-    for (const CaseTable& table : group_.tables) suspect.us.push_back(table.rows[member].us);
     return suspect;
   }
 
@@ -111,40 +162,20 @@ class Suspicions {
     for (const ItemColumn& column : group_.columns) {
       const FleetItem& item = column.item;
       const FleetValue& value = column.values[member];
-      if (item.of == FleetMeasure::curve) continue;
       if (is_of_host(item.figure) && slow_hosts_.contains(group_.members[member].host)) continue;
       const Ruling ruling = ruling_on(item, value);
       if (ruling != Ruling::slow && ruling != Ruling::undecided) continue;
-      // The end of a run may be slower than its begin by chance where its times scatter.
-      if (item.of == FleetMeasure::trend && is_noisy(member, item.figure)) continue;
-      FleetFinding& finding =
-          item.of == FleetMeasure::scatter
-              ? add(Suspicion::noisy, item.title + " figures", "",
-                    fmt::format("its own times scatter by {} (others': {})", item_text(item, value.value),
-                                item_text(item, item.median)))
-          : item.of == FleetMeasure::trend
-              ? add(Suspicion::slow, item.title + " figures", "",
-                    fmt::format("{} slower at the end of the run than at its begin", item_text(item, value.value)))
-              : add(Suspicion::slow, item.title, item.at,
-                    fmt::format("{} (others: {})", item_text(item, value.value), item_text(item, item.median)));
-      finding.of = item.of;
+      FleetFinding& finding = add(Suspicion::slow, item.title, item.at,
+                                  fmt::format("{} (others: {})", text_of_figure(value.value, item.unit),
+                                              text_of_figure(item.median, item.unit)));
       finding.kind = item.figure;
       finding.value = value.value;
       finding.others = item.median;
       finding.share = value.share;
       finding.low = value.low;
       finding.z = value.z;
-      finding.confirmed =
-          item.of == FleetMeasure::figure && is_grave(item.figure) && ruling == Ruling::slow && !column.split;
+      finding.confirmed = is_grave(item.figure) && ruling == Ruling::slow && !column.half_are_slow;
     }
-  }
-
-  bool is_noisy(std::size_t member, FigureKind kind) const {
-    return std::ranges::any_of(group_.columns, [&](const ItemColumn& column) {
-      if (column.item.of != FleetMeasure::scatter || column.item.figure != kind) return false;
-      const Ruling ruling = ruling_on(column.item, column.values[member]);
-      return ruling == Ruling::slow || ruling == Ruling::undecided;
-    });
   }
 
   const GroupOf& group_;
@@ -196,28 +227,22 @@ std::vector<FleetHost> slow_hosts_of(const GroupOf& group) {
     for (const auto& [machine, m] : first) {
       const double share = column.values[m].host;
       if (!(std::log1p(share) > column.hosts.limit)) continue;
-      const bool is_scatter = item.of == FleetMeasure::scatter;
       FleetHost& host = all[group.members[m].host];
       host.host = group.members[m].host;
       host.gpus = gpus[machine];
       FleetFinding& finding = host.findings.emplace_back();
-      finding.suspicion = is_scatter ? Suspicion::noisy : Suspicion::slow;
-      finding.of = item.of;
       finding.kind = item.figure;
-      finding.what = is_scatter ? item.title + " figures" : item.title;
-      finding.at = is_scatter ? "" : item.at;
+      finding.what = item.title;
+      finding.at = item.at;
       finding.share = share;
       finding.z = std::log1p(share) / column.hosts.unit;
       finding.others = item.median;
-      finding.text = is_scatter ? fmt::format("times scatter {:.1f} times as much as on other hosts", 1 + share)
-                                : fmt::format("{:.0f} % more time than on other hosts", 100 * share);
+      finding.text = fmt::format("{:.0f} % more time than on other hosts", 100 * share);
     }
   }
   std::vector<FleetHost> hosts;
   for (auto& [name, host] : all) {
-    sort_stably(host.findings, [](const FleetFinding& a, const FleetFinding& b) {
-      return a.suspicion != b.suspicion ? a.suspicion < b.suspicion : a.share > b.share;
-    });
+    sort_stably(host.findings, std::ranges::greater{}, &FleetFinding::share);
     hosts.push_back(std::move(host));
   }
   return hosts;

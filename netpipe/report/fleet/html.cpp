@@ -1,5 +1,4 @@
-// A fleet as a page: verdict, suspects with causes, and a small figure for each key figure and each case that a suspect
-// stands out in.
+// A fleet as a page: verdict, suspects with causes, and a small figure for each key figure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +40,7 @@ std::vector<const FleetSuspect*> standing_out(const FleetGroup& group, const std
   std::vector<std::pair<double, const FleetSuspect*>> all;
   for (const FleetSuspect& suspect : group.suspects)
     for (const FleetFinding& finding : suspect.findings)
-      if (finding.what == what && finding.suspicion == Suspicion::slow && finding.of == FleetMeasure::figure) {
+      if (finding.what == what && finding.suspicion == Suspicion::slow) {
         all.emplace_back(finding.share, &suspect);
         break;
       }
@@ -98,40 +97,6 @@ std::string figure_chart(const FleetGroup& group, std::size_t item_at, const std
   return figure_of(plot);
 }
 
-// Times over the median's, by size: the band holds 95 % of the GPUs.
-std::string case_chart(const FleetGroup& group, std::size_t case_at, const std::string& id) {
-  const FleetCase& of = group.cases[case_at];
-  const auto suspects = standing_out(group, of.question.title);
-  const bool has_sizes = std::ranges::all_of(of.question.sizes, [](double size) { return size > 0; });
-  if (suspects.empty() || of.us.size() < 2) return {};
-  const auto x_of = [&](std::size_t i) { return has_sizes ? of.question.sizes[i] : static_cast<double>(i + 1); };
-  Plot plot;
-  plot.id = id;
-  plot.title = of.question.title;
-  plot.x = has_sizes ? html::Axis{"size", html::Unit::bytes, true} : html::Axis{"point", html::Unit::plain};
-  plot.y = {"time over the median", html::Unit::plain};
-  plot.height = 230;
-  html::Curve median{"95 % of the GPUs", {}};
-  for (std::size_t i = 0; i < of.us.size(); ++i)
-    median.points.push_back({x_of(i), 1, of.low_us[i] / of.us[i], of.high_us[i] / of.us[i], false,
-                             fmt::format("{}, median {}", of.question.axes[i], time_text(of.us[i]))});
-  plot.curves.push_back(std::move(median));
-  for (std::size_t s = 0; s < suspects.size() && s < drawn_suspects; ++s) {
-    html::Curve curve{member_text(group.members[suspects[s]->member]), {}};
-    const auto& us = suspects[s]->us[case_at];
-    for (std::size_t i = 0; i < us.size(); ++i)
-      if (std::isfinite(us[i]))
-        curve.points.push_back({x_of(i), us[i] / of.us[i], not_measured, not_measured, false,
-                                fmt::format("{}, {}", of.question.axes[i], time_text(us[i]))});
-    plot.curves.push_back(std::move(curve));
-  }
-  plot.description = fmt::format(
-      "Times of suspects over the median of the group, point by point; the band holds 95 % of the GPUs. {} apart{}.",
-      counted(suspects.size(), "suspect"),
-      suspects.size() > drawn_suspects ? fmt::format(", the {} slowest drawn", drawn_suspects) : "");
-  return figure_of(plot);
-}
-
 // The gravest findings; the others on demand.
 Document::Finding suspect_item(const FleetSuspect& suspect, const FleetMember& member) {
   constexpr std::size_t few = 3;
@@ -170,21 +135,16 @@ void add_hosts(Document& doc, const FleetGroup& group) {
 }
 
 void add_figures(Document& doc, const FleetGroup& group, const std::string& prefix) {
-  std::string of_cases, of_figures;
-  for (std::size_t i = 0; i < group.cases.size(); ++i)
-    of_cases += case_chart(group, i, fmt::format("{}-c{}", prefix, i));
+  std::string charts;
   std::vector<const FleetItem*> shown;
-  for (std::size_t i = 0; i < group.items.size(); ++i)
-    if (group.items[i].of == FleetMeasure::figure) {
-      of_figures += figure_chart(group, i, fmt::format("{}-f{}", prefix, i));
-      shown.push_back(&group.items[i]);
-    }
-  if (!of_cases.empty()) doc.heading("Where suspects stand out");
-  doc.draw(of_cases);
-  if (!of_figures.empty()) doc.heading("Key figures over all GPUs");
-  doc.draw(of_figures);
+  for (std::size_t i = 0; i < group.items.size(); ++i) {
+    charts += figure_chart(group, i, fmt::format("{}-f{}", prefix, i));
+    shown.push_back(&group.items[i]);
+  }
+  if (!charts.empty()) doc.heading("Key figures over all GPUs");
+  doc.draw(charts);
   if (!shown.empty())
-    doc.add(Document::Rows{items_table(group, shown), {}, "Key figures of " + group_text(group), "Key figures"});
+    doc.add(Document::Rows{items_table(shown), {}, "Key figures of " + group_text(group), "Key figures"});
 }
 
 void add_group(Document& doc, const FleetGroup& group, std::size_t number) {
@@ -193,26 +153,19 @@ void add_group(Document& doc, const FleetGroup& group, std::size_t number) {
   doc.add(Document::Paragraph{counted(group.members.size(), "GPU") + ", " +
                               (group.judged ? counted(group.suspects.size(), "suspect") : "not judged")});
   for (const std::string& note : group.notes) doc.note(note);
-  for (const FleetSplit& split : group.splits) doc.note("undecided: " + split_text(split), true);
   add_suspects(doc, group);
   add_hosts(doc, group);
-  Document::Bullets drifts;
-  for (const FleetDrift& drift : group.drifts) drifts.items.emplace_back(drift_text(drift), drift.slower());
-  if (!drifts.items.empty()) {
-    doc.heading("Changed since the reference of " + group.reference_date);
-    doc.add(std::move(drifts));
-  }
   if (group.judged) add_figures(doc, group, prefix);
 }
 
 }  // namespace
 
 void fleet_html(std::ostream& out, const Fleet& fleet) {
-  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.has_slower_group();
+  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts();
   Document doc;
   doc.add(Document::Head{"Fleet: " + verdict_text(fleet), traces_text(fleet)});
   doc.add(Document::Heading{"Verdict", "verdict"});
-  const Health health = is_bad ? Health::fail : fleet.splits() || fleet.in_doubt() ? Health::undecided : Health::pass;
+  const Health health = is_bad ? Health::fail : fleet.in_doubt() ? Health::undecided : Health::pass;
   doc.add(Document::Verdict{verdict_text(fleet), health});
   if (const std::string exclude = exclude_text(fleet); !exclude.empty()) {
     doc.add(Document::Paragraph{"For Slurm:"});

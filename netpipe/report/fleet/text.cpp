@@ -1,7 +1,11 @@
+// What the reports of a fleet say in the same words, and a fleet as text.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/fleet/words.hpp"
@@ -9,9 +13,102 @@
 
 namespace npgpu {
 
+std::string group_text(const FleetGroup& group) {
+  std::string text = group.model.empty() ? "GPUs without a name" : group.model;
+  if (!group.driver.empty()) text += ", driver " + group.driver;
+  if (!group.link.empty()) text += ", " + group.link;
+  return text;
+}
+
+std::string member_text(const FleetMember& member) { return member.host + ' ' + member.id; }
+
+std::string finding_text(const FleetFinding& finding) {
+  if (finding.suspicion == Suspicion::broken) return finding.text;
+  std::string text = finding.what;
+  if (!finding.at.empty()) text += " at " + finding.at;
+  text += (text.empty() ? "" : ": ") + finding.text;
+  if (finding.suspicion == Suspicion::slow && std::isfinite(finding.value)) {
+    constexpr double most_in_percent = 100;
+    text += finding.share < most_in_percent ? fmt::format(", {:.1f} % more time", 100 * finding.share)
+                                            : fmt::format(", {:.3g} times the time", 1 + finding.share);
+    if (!finding.confirmed)
+      text += finding.low > 0 ? fmt::format(", its interval from {:.1f} % on", 100 * finding.low) : ", of one visit";
+  }
+  return text;
+}
+
+std::string suspect_word(const FleetSuspect& suspect) {
+  if (!suspect.confirmed()) return "LOOK AT";
+  return suspect.findings.front().suspicion == Suspicion::slow ? "SLOW" : "BROKEN";
+}
+
+std::string host_text(const FleetHost& host) {
+  return host.gpus > 1 ? fmt::format("{}, with all of its {} GPUs", host.host, host.gpus)
+                       : fmt::format("{}, or its GPU", host.host);
+}
+
+std::string broken_text(const FleetBrokenHost& broken) { return broken.host + ": " + broken.defect.text; }
+
+std::string verdict_text(const Fleet& fleet) {
+  std::size_t judged = 0, alone = 0;
+  for (const FleetGroup& group : fleet.groups) (group.judged ? judged : alone) += group.members.size();
+  const std::string gpus = counted(fleet.gpus(), "GPU");
+  const std::size_t confirmed = fleet.confirmed(), others = fleet.suspects() - confirmed;
+  std::string bad;
+  if (confirmed) bad = fmt::format("{} broken or slow", confirmed);
+  if (others) bad += fmt::format("{}{} to be looked at", bad.empty() ? "" : ", ", others);
+  std::string text = !bad.empty() ? fmt::format("{} of {}: {}", counted(fleet.suspects(), "suspect"), gpus, bad)
+                     : judged     ? "no suspect among " + gpus
+                                  : gpus + ", and no group is large enough to be judged";
+  if (!fleet.broken_hosts.empty()) {
+    std::set<std::string> hosts;
+    for (const FleetBrokenHost& one : fleet.broken_hosts) hosts.insert(one.host);
+    text += fmt::format("; {} broken", counted(hosts.size(), "host"));
+  }
+  if (judged && alone) text += fmt::format("; {} not compared", alone);
+  if (const std::size_t hosts = fleet.slow_hosts())
+    text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
+  if (const std::size_t slow = fleet.in_doubt())
+    text += fmt::format("; undecided: {} like the others and slow by their own limits", counted(slow, "GPU"));
+  return text;
+}
+
+std::string traces_text(const Fleet& fleet) {
+  const std::string first = fleet.first_date.substr(0, 10), last = fleet.last_date.substr(0, 10);
+  std::string text = fmt::format("{} of {} on {}, {}", counted(fleet.files, "trace"), counted(fleet.gpus(), "GPU"),
+                                 counted(fleet.hosts, "host"), first);
+  if (first != last) text += " to " + last;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count) text += fmt::format("; {} {}", count, what);
+  };
+  add(fleet.unreadable.size(), "could not be read");
+  add(fleet.duplicates, "copied from others, not counted");
+  add(fleet.without_gpu, "without a series of a GPU");
+  add(fleet.incomplete, "did not reach the end");
+  return text;
+}
+
+Table items_table(const std::vector<const FleetItem*>& items) {
+  Table table({left("median of the group"), left("at", 3), right("value"), right("scatter", 1), right("limit", 2),
+               right("GPUs")});
+  for (const FleetItem* item : items)
+    table.row({item->title, item->at, figure_text(item->median, item->unit),
+               std::isfinite(item->sigma) ? fmt::format("{:.2f} %", 100 * item->sigma) : "-",
+               std::isfinite(item->host_tolerance) ? fmt::format("{:.2g} %", 100 * item->host_tolerance)
+               : item->judged                      ? fmt::format("{:.2g} %", 100 * item->tolerance)
+                                                   : "not judged",
+               std::to_string(item->gpus)});
+  return table;
+}
+
+std::string exclude_text(const Fleet& fleet) {
+  const auto hosts = fleet.excluded_hosts();
+  return hosts.empty() ? std::string() : fmt::format("--exclude={}", fmt::join(hosts, ","));
+}
+
 namespace {
 
-constexpr std::size_t shown_findings = 2, shown_drifts = 6, shown_files = 10, shown_suspects = 50;
+constexpr std::size_t shown_findings = 2, shown_files = 10, shown_suspects = 50;
 
 // Why, and the gravest findings of each sort.
 void write_suspect(Document& doc, const FleetSuspect& suspect, const FleetMember& member, bool all) {
@@ -40,30 +137,17 @@ void write_host(Document& doc, const FleetHost& host, bool all) {
            false, 6);
 }
 
-void write_drifts(Document& doc, const FleetGroup& group, bool all) {
-  if (group.reference_date.empty() || !group.judged || group.judged_by_reference) return;
-  if (group.drifts.empty())
-    return doc.note("no median changed by more than its tolerance since the reference of " + group.reference_date);
-  doc.note("changed since the reference of " + group.reference_date + ":");
-  const std::size_t shown = all ? group.drifts.size() : std::min(shown_drifts, group.drifts.size());
-  for (std::size_t i = 0; i < shown; ++i) doc.note(drift_text(group.drifts[i]), group.drifts[i].slower(), 4);
-  if (shown < group.drifts.size())
-    doc.note(fmt::format("and {} more (--all shows them)", group.drifts.size() - shown), false, 4);
-}
-
 void write_items(Document& doc, const FleetGroup& group, bool all) {
   std::vector<const FleetItem*> shown;
   std::size_t unjudged = 0;
   for (const FleetItem& item : group.items) {
-    if (!all && item.of != FleetMeasure::figure) continue;
     if (all || item.judged) shown.push_back(&item);
     else ++unjudged;
   }
   if (unjudged)
     doc.note(fmt::format("{} that too few GPUs have for a judgement (--all shows them)", counted(unjudged, "figure")));
   if (shown.empty()) return;
-  Table table = items_table(group, shown);
-  doc.table(std::move(table));
+  doc.table(items_table(shown));
   doc.left_out();
 }
 
@@ -74,8 +158,6 @@ void write_group(Document& doc, const FleetGroup& group, bool all) {
                                                     : "not judged";
   doc.title(fmt::format("{}: {}, {}", group_text(group), counted(group.members.size(), "GPU"), found), group.simulated);
   for (const std::string& note : group.notes) doc.note(note);
-  for (const FleetSplit& split : group.splits)
-    doc.add(Document::Marked{"UNDECIDED", Document::Tone::alarm, split_text(split), 2, 8});
   const std::size_t shown = all ? group.suspects.size() : std::min(shown_suspects, group.suspects.size());
   for (std::size_t i = 0; i < shown; ++i)
     write_suspect(doc, group.suspects[i], group.members[group.suspects[i].member], all);
@@ -85,7 +167,6 @@ void write_group(Document& doc, const FleetGroup& group, bool all) {
   for (std::size_t i = 0; i < hosts; ++i) write_host(doc, group.hosts[i], all);
   if (hosts < group.hosts.size())
     doc.note(fmt::format("and {} more hosts (--all shows them)", group.hosts.size() - hosts));
-  write_drifts(doc, group, all);
   if (group.judged) write_items(doc, group, all);
 }
 
@@ -110,8 +191,7 @@ void fleet_text(std::ostream& out, const Fleet& fleet, bool all, const TextStyle
   }
   for (const FleetGroup& group : fleet.groups) write_group(doc, group, all);
   doc.gap();
-  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() ||
-                      fleet.has_slower_group() || fleet.splits() || fleet.in_doubt();
+  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.in_doubt();
   doc.add(Document::Marked{verdict_text(fleet), is_bad ? Document::Tone::alarm : Document::Tone::bold});
   const std::string exclude = exclude_text(fleet);  // one line, to be copied
   if (!exclude.empty()) doc.add(Document::Lines{exclude + '\n'});

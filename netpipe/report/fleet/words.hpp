@@ -15,11 +15,8 @@ std::string finding_text(const FleetFinding&);
 std::string suspect_word(const FleetSuspect&);  // BROKEN, SLOW, or LOOK AT where nothing is confirmed
 std::string host_text(const FleetHost&);        // "node7, with all of its 8 GPUs"
 std::string broken_text(const FleetBrokenHost&);
-std::string drift_text(const FleetDrift&);
-std::string split_text(const FleetSplit&);  // "memory, read: 4 GPUs reach ..., 6 GPUs ...: ..."
-std::string verdict_text(const Fleet&);     // "20 suspects of 10000 GPUs", "no suspect among 8 GPUs"
-std::string traces_text(const Fleet&);      // what was read, and what was not
-// Medians and scatter of a group; with the reference's medians where there is one.
-Table items_table(const FleetGroup&, const std::vector<const FleetItem*>&);
+std::string verdict_text(const Fleet&);                   // "20 suspects of 10000 GPUs", "no suspect among 8 GPUs"
+std::string traces_text(const Fleet&);                    // what was read, and what was not
+Table items_table(const std::vector<const FleetItem*>&);  // medians and scatter of a group
 
 }  // namespace npgpu

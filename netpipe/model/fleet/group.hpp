@@ -1,39 +1,52 @@
-// Which GPUs of a group are not like the others, and what speaks for a cause.
+// The GPUs of a group: what their traces say, figure by figure, and what is found by that.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "netpipe/model/fleet/items.hpp"
+#include "netpipe/model/siblings.hpp"
+#include "npgpu/fleet.hpp"
 
 namespace npgpu::model {
+
+// One GPU in one trace.
+struct Sighting {
+  const FleetRun* run = nullptr;
+  const FleetGpu* gpu = nullptr;
+};
+// All traces of one GPU, by date.
+using Sightings = std::vector<Sighting>;
+
+// Which machine each member is in: the number of the first member there.
+using Machines = std::vector<std::size_t>;
+
+struct ItemColumn {
+  FleetItem item;
+  std::vector<FleetValue> values;  // by member: medians over its traces
+  bool half_are_slow = false;      // or more: that is usual, and nobody is confirmed by it
+  // Of figures of the host: how much more time a host takes, and whether enough hosts have a value.
+  Standard hosts{};
+  bool judges_hosts = false;
+};
+// Each key figure that a member has. Figures at other points are other figures.
+std::vector<ItemColumn> columns_of(const std::vector<Sightings>& members, const Machines&, const FleetRules&);
 
 // Everything that is known of a group's GPUs, by member.
 struct GroupOf {
   const std::vector<FleetMember>& members;
   const std::vector<Sightings>& sightings;
-  const std::vector<CaseTable>& tables;
   const std::vector<ItemColumn>& columns;
   const Machines& machines;
   bool judged = false;    // by facts and items; else only what is wrong with a GPU by itself counts
   bool by_items = false;  // of figures that several have
 };
 
-// Hosts that slow all of their GPUs' calls, or make them scatter.
+// Hosts that slow all of their GPUs' calls.
 std::vector<FleetHost> slow_hosts_of(const GroupOf&);
 // Sets findings and causes; those without findings are no suspects. By what the host has a part in nobody is judged who
 // is on one of these.
 std::vector<FleetSuspect> suspects_of(const GroupOf&, const std::vector<FleetHost>& slow, const FleetRules&);
-
-// What a plan had and a GPU has no figure of.
-struct MissingFigure {
-  std::string title, why;
-};
-// Of each member: what its own plans had and it has no valid figure of. A series without a valid point says so by
-// itself; one that is not there is missing where nine tenths of at least `least_gpus` GPUs that followed the same plan
-// have it.
-std::vector<std::vector<MissingFigure>> missing_of(const std::vector<Sightings>&, std::size_t least_gpus);
 
 // ---- causes ----
 
