@@ -1,28 +1,4 @@
-// What compare() found, as JSON. Keys are stable; null is what is not known. Changes are of times, b/a - 1: positive is
-// slower.
-//
-//   { "document": "npgpu-compare", "version": 5,
-//     "outcome": "not-slower" | "cannot-tell" | "slower" | "clock" | "between-cards" | "broken" | "other-hardware",
-//     "other_hardware": null, or a sentence,
-//     "other_cards": null, or which cards of one model A and B are, if they are two,
-//     "a": [ { file, run: {...} } ], "b": as "a",
-//     "who": [ { what, a, b, differs } ], "notes": [ ... ],
-//     "tolerances": [ { class, small, middle, large, all, source } ]   by third of a curve,
-//     "classes": [ { class, least_shown, most_shown (the smallest changes that would have been found, in its steadiest
-//                    and unsteadiest case), shared: [ { band (of times: 0 below 10 us, 1 100 us, 2 1 ms, 3 above),
-//                    points, cases, sharing (where it is slower or faster: of the cases, those that changed by half as
-//                    much or more), CHANGE } ] } ]   what all points of the class have in common
-//     "counts": { "same": 41, ... }  cases by verdict,
-//     "figures": [ { name, at, unit, class, CHANGE } ]   a and b in that unit
-//     "energies": [ { work, device, unit, CHANGE } ]   of an operation or a byte over idle (pJ), of idle W; `slower` is
-//                                                      more energy
-//     "cases": [ { kind, title, name, lane, class, trials_stand_in, verdict, reason,
-//                  parts: [ { third, first, last, points, CHANGE } ],
-//                  points: [ { point, CHANGE } ] } ] }
-//
-//   CHANGE: a, b (us), change (b/a - 1), own (what of it is not its class's, at least), low, high (95 %, of own),
-//   cycles (change in cycles), p (corrected), tolerance, shown (the smallest that would have been found), verdict,
-//   reason, note
+// What compare() found, as JSON. Changes are of times, b/a - 1: positive is slower.
 #include <algorithm>
 
 #include "netpipe/model/compare/who.hpp"
@@ -31,123 +7,79 @@
 
 namespace npgpu {
 
+template <class Of>
+inline constexpr auto reason_of = [](const Of& of) { return std::string(name(of.reason)); };  // may be none
+NPGPU_FORM(Change, &T::a, &T::b, &T::change, &T::own, &T::low, &T::high, &T::cycles, &T::p, &T::tolerance, &T::shown,
+           &T::verdict, called<"reason", known<reason_of<T>>>, known<&T::note>);
+NPGPU_FORM(PartComparison, &T::third, &T::first, &T::last, &T::points, in_place<base<Change>>);
+NPGPU_FORM(PointComparison, called<"point", &T::axes>, in_place<base<Change>>);
+NPGPU_FORM(CaseComparison, &T::kind, &T::title, &T::name, &T::lane, called<"class", &T::time_class>,
+           &T::trials_stand_in, &T::verdict, called<"reason", known<reason_of<T>>>, &T::parts, &T::points);
+NPGPU_FORM(KeyFigure, &T::name, &T::at, &T::unit, called<"class", &T::time_class>, in_place<base<Change>>);
+NPGPU_FORM(EnergyChange, called<"work", [](const T& e) { return work_text(e.question); }>,
+           within<&T::question, &EnergyCase::device>, called<"unit", &energy_unit>, in_place<[](const T& energy) {
+             Change shown = energy;
+             shown.a = in_energy_unit(energy, energy.a);
+             shown.b = in_energy_unit(energy, energy.b);
+             return shown;
+           }>);
+NPGPU_FORM(SharedChange, &T::band, &T::points, &T::cases, &T::sharing, in_place<base<Change>>);
+NPGPU_FORM(ClassComparison, called<"class", &T::time_class>, &T::least_shown, &T::most_shown, &T::shared);
+
+struct RunOf {
+  std::string file{};
+  TraceRoot run{};
+};
+NPGPU_FORM(RunOf, &T::file, &T::run);
+NPGPU_FORM(WhoRow, &T::what, known<&T::a>, known<&T::b>, &T::differs);
+
 namespace {
 
-void add_change(Json& json, const Change& c) {
-  constexpr std::pair<const char*, double Change::*> numbers[] = {
-      {"a", &Change::a},           {"b", &Change::b},     {"change", &Change::change},
-      {"own", &Change::own},       {"low", &Change::low}, {"high", &Change::high},
-      {"cycles", &Change::cycles}, {"p", &Change::p},     {"tolerance", &Change::tolerance},
-      {"shown", &Change::shown}};
-  for (const auto& [key, number] : numbers) json[key] = json_of(c.*number);
-  json["verdict"] = json_of(c.verdict);
-  json["reason"] = or_null(std::string(name(c.reason)));
-  json["note"] = or_null(c.note);
-}
-
-Json part_json(const PartComparison& part) {
-  Json json{entry("third", part.third), entry("first", part.first), entry("last", part.last),
-            entry("points", part.points)};
-  add_change(json, part);
-  return json;
-}
-Json compared_point_json(const PointComparison& point) {
-  Json json({entry("point", point.axes)});
-  add_change(json, point);
-  return json;
-}
-Json key_figure_json(const KeyFigure& figure) {
-  Json json{entry("name", figure.name), entry("at", figure.at), entry("unit", figure.unit),
-            entry("class", name(figure.time_class))};
-  add_change(json, figure);
-  return json;
-}
-Json energy_change_json(const EnergyChange& energy) {
-  Json json{entry("work", work_text(energy.question)), entry("device", energy.question.device),
-            entry("unit", energy_unit(energy))};
-  EnergyChange shown = energy;
-  shown.a = in_energy_unit(energy, energy.a);
-  shown.b = in_energy_unit(energy, energy.b);
-  add_change(json, shown);
-  return json;
-}
-Json class_json(const ClassComparison& of) {
-  return {entry("class", of.time_class), entry("least_shown", of.least_shown), entry("most_shown", of.most_shown),
-          entry("shared", array_of(of.shared, [](const SharedChange& shared) {
-                  Json json{entry("band", shared.band), entry("points", shared.points), entry("cases", shared.cases),
-                            entry("sharing", shared.sharing)};
-                  add_change(json, shared);
-                  return json;
-                }))};
-}
-Json compared_case_json(const CaseComparison& of) {
-  return {entry("kind", of.kind),
-          entry("title", of.title),
-          entry("name", of.name),
-          entry("lane", of.lane),
-          entry("class", of.time_class),
-          entry("trials_stand_in", of.trials_stand_in),
-          entry("verdict", of.verdict),
-          entry("reason", or_null(std::string(name(of.reason)))),
-          entry("parts", array_of(of.parts, part_json)),
-          entry("points", array_of(of.points, compared_point_json))};
-}
-
-Json side_json(const ComparisonReport::Side& side) {
-  Json runs = Json::array();
-  for (std::size_t i = 0; i < side.runs.size(); ++i)
-    runs.push_back({entry("file", side.files[i]), entry("run", side.runs[i]->root)});
-  return runs;
-}
-
-Json who_json(const WhoRow& row) {
-  return {entry("what", row.what), entry("a", or_null(row.a)), entry("b", or_null(row.b)),
-          Json::array({"differs", row.differs()})};
-}
-
-Json tolerances_json(const Tolerances& tolerances) {
-  Json all = Json::array();
-  for (std::size_t i = 0; i < tolerances.size(); ++i) {
-    Json one({entry("class", names_of<TimeClass>[i])});
-    for (std::size_t third = 0; third < names_of<Third>.size(); ++third)
-      one[std::string(names_of<Third>[third])] = tolerances[i].share[third];
-    one["source"] = tolerances[i].source;
-    all.push_back(std::move(one));
-  }
+template <auto At> std::vector<RunOf> side(const ComparisonReport& of) {
+  std::vector<RunOf> all;
+  for (std::size_t i = 0; i < (of.*At).runs.size(); ++i) all.push_back({(of.*At).files[i], (of.*At).runs[i]->root});
   return all;
 }
 
-Json counts_json(const std::vector<CaseComparison>& cases) {
-  Json counts = Json::object();
-  for (std::size_t i = 0; i < names_of<Verdict>.size(); ++i)
-    counts[std::string(names_of<Verdict>[i])] =
-        std::ranges::count(cases, static_cast<Verdict>(i), &CaseComparison::verdict);
-  return counts;
+std::string outcome(const ComparisonReport& of) {
+  return of.refused ? "other-hardware" : std::string(name(outcome_of(of.found)));
+}
+
+// One for each class, with a share for each third.
+Json tolerances(const Comparison& found, JsonOf as) {
+  std::vector<Json> all;
+  for (std::size_t i = 0; i < found.tolerances.size(); ++i) {
+    Json& one = all.emplace_back(empty_object(as));
+    add_member(one, "class", form_of(static_cast<TimeClass>(i), as), as);
+    for (std::size_t third = 0; third < names_of<Third>.size(); ++third)
+      add_member(one, names_of<Third>[third], form_of(found.tolerances[i].share[third], as), as);
+    add_member(one, "source", form_of(found.tolerances[i].source, as), as);
+  }
+  return as == JsonOf::schema ? Json{{"type", "array"}, {"items", all.front()}} : Json(all);
+}
+
+// Cases by verdict.
+Json counts(const Comparison& found, JsonOf as) {
+  Json object = empty_object(as);
+  for (std::size_t i = 0; i < names_of<Verdict>.size(); ++i) {
+    const auto cases = std::ranges::count(found.cases, static_cast<Verdict>(i), &CaseComparison::verdict);
+    add_member(object, names_of<Verdict>[i], form_of(cases, as), as);
+  }
+  return object;
+}
+
+std::optional<Comparison> compared(const ComparisonReport& of) {
+  return of.refused ? std::nullopt : std::optional(of.found);
 }
 
 }  // namespace
 
-void compare_json(std::ostream& out, const ComparisonReport& of) {
-  const Comparison& found = of.found;
-  const std::string outcome = of.refused ? "other-hardware" : std::string(name(outcome_of(found)));
-  Json json{entry("document", "npgpu-compare"),
-            entry("version", 5),
-            entry("outcome", outcome),
-            entry("other_hardware", or_null(found.other_hardware)),
-            entry("other_cards", or_null(found.other_cards)),
-            entry("a", side_json(of.a)),
-            entry("b", side_json(of.b)),
-            entry("who", array_of(who(of), who_json)),
-            entry("notes", doubts_of(of))};
-  if (!of.refused) {
-    json["tolerances"] = tolerances_json(found.tolerances);
-    json["classes"] = array_of(found.classes, class_json);
-    json["counts"] = counts_json(found.cases);
-    json["figures"] = array_of(found.figures, key_figure_json);
-    json["energies"] = array_of(found.energies, energy_change_json);
-    json["cases"] = array_of(found.cases, compared_case_json);
-  }
-  write_json(out, json, 1);
-}
+NPGPU_FORM(Comparison, called<"tolerances", &tolerances>, &T::classes, called<"counts", &counts>, &T::figures,
+           &T::energies, &T::cases);
+NPGPU_FORM(ComparisonReport, called<"outcome", &outcome>, known<within<&T::found, &Comparison::other_hardware>>,
+           known<within<&T::found, &Comparison::other_cards>>, called<"a", &side<&T::a>>, called<"b", &side<&T::b>>,
+           called<"who", &who>, called<"notes", &doubts_of>, in_place<&compared>);
+
+void compare_json(std::ostream& out, const ComparisonReport& of) { write_document(out, "npgpu-compare", 5, of); }
 
 }  // namespace npgpu

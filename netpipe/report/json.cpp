@@ -13,158 +13,213 @@
 
 namespace npgpu {
 
+// ---- points of each kind --------------------------------------------------------------------------------------------
+
+// What every result says: the fields of its point, and what it rests on.
+template <class K>
+inline constexpr auto head_of_result = [](const Result<K>& r, JsonOf as) {
+  using T = Result<K>;
+  return object_of(members<T, in_place<&T::axes>, &T::trials, &T::stop, known<&T::disturbed>>, &r, as);
+};
+template <class K>
+inline constexpr auto form<Result<K>> =
+    members<Result<K>, in_place<head_of_result<K>>, &Result<K>::time_us, called<"rate_per_s", &Result<K>::rate>>;
+NPGPU_FORM(JobResult, in_place<head_of_result<Jobs>>, &T::time_us, &T::issue_us, &T::create_us, &T::destroy_us,
+           &T::speed_up);
+NPGPU_FORM(CallResult, in_place<head_of_result<Calls>>, &T::host_us, &T::done_us, &T::slowed);
+NPGPU_FORM(EnergyResult, in_place<head_of_result<Energies>>, &T::power_w, &T::read_power_w,
+           called<"rate_per_s", &T::rate>, &T::clock_mhz, &T::temperature_c);
+NPGPU_FORM(SoakResult, in_place<head_of_result<Soaks>>, called<"busy_us", within<&T::time_us, &Estimate::value>>,
+           called<"rate_per_s", within<&T::rate, &Estimate::value>>);
+NPGPU_FORM(PieceResult, in_place<head_of_result<Pieces>>, &T::time_us, &T::host_us, called<"rate_per_s", &T::rate>);
+NPGPU_FORM(CollectiveResult, in_place<head_of_result<Collectives>>, &T::time_us,
+           called<"algorithm_bytes_per_s", &T::rate>, called<"bus_bytes_per_s", &T::bus_rate>, &T::host_us,
+           &T::lanes_us, called<"chosen", &chosen_json>, called<"error", known<&T::why>>);
+
+struct LanePoint : TransferResult {
+  bool perturbed = false;  // a neighbour of the size that was asked for
+};
+NPGPU_FORM(LanePoint, within<&T::axes, &Transfers::Axes::bytes>, &T::lane, &T::trials, &T::stop, known<&T::disturbed>,
+           &T::time_us, &T::min_us, &T::max_us, &T::mean_us, called<"rate_bytes_per_s", &T::rate>, &T::percent_of_limit,
+           &T::perturbed);
+NPGPU_FORM(CurveFit, called<"best_rate_bytes_per_s", &T::best_rate>, known<&T::best_bytes>,
+           called<"smallest_sizes_us", &T::small_us>, called<"half_rate_bytes", &T::half_bytes>, &T::knee_bytes,
+           called<"fit_latency_us", &T::latency_us>, called<"fit_rate_bytes_per_s", &T::rate>,
+           called<"fit_worst_residual", &T::worst_residual>, &T::notes);
+struct LaneCurve {
+  std::uint32_t lane = 0;
+  std::string name{};
+  CurveFit curve{};
+  std::vector<LanePoint> points{};
+};
+NPGPU_FORM(LaneCurve, &T::lane, &T::name, &T::curve, &T::points);
+
+NPGPU_FORM(LawPoint, &T::passes, called<"times_by_law", &T::law>, called<"times", &T::measured>, &T::verdict);
+NPGPU_FORM(Law, &T::rule, &T::counts);
+NPGPU_FORM(RateClass, called<"least_divisor", &T::least>, called<"largest_divisor", &T::most>, &T::sizes, &T::relative,
+           called<"rate_per_s", &T::rate>);
+struct ProbedPoint {
+  Shape shape{};
+  std::uint32_t trials = 0;
+  Stop stop = Stop::trials;
+  std::string disturbed{};
+  ProbeResult result{};
+  std::optional<LawPoint> law{};
+};
+NPGPU_FORM(ProbedPoint, in_place<&T::shape>, &T::trials, &T::stop, known<&T::disturbed>,
+           called<"rate_per_s", within<&T::result, &ProbeResult::rate>>,
+           called<"rate_per_cycle", within<&T::result, &ProbeResult::cycle_rate>>,
+           within<&T::result, &ProbeResult::clock_mhz>, within<&T::result, &ProbeResult::doubts>, &T::law);
+
 namespace {
 
-Json curve_json(const CurveFit& fit) {
-  return Json({entry("best_rate_bytes_per_s", fit.best_rate),
-               entry("best_bytes", fit.best_bytes ? Json(fit.best_bytes) : Json(nullptr)),
-               entry("smallest_sizes_us", fit.small_us), entry("half_rate_bytes", fit.half_bytes),
-               entry("knee_bytes", fit.knee_bytes), entry("fit_latency_us", fit.latency_us),
-               entry("fit_rate_bytes_per_s", fit.rate), entry("fit_worst_residual", fit.worst_residual),
-               entry("notes", fit.notes)});
-}
-
-Json lane_json(const std::vector<TransferResult>& points, std::uint32_t lane, const std::string& name) {
+LaneCurve lane_curve(const std::vector<TransferResult>& points, std::uint32_t lane, const std::string& name) {
   std::vector<std::uint64_t> sizes;
   for (const TransferResult& p : points) sizes.push_back(p.axes.bytes);
   const PerturbedSizes perturbed = perturbed_sizes_of(sizes);
-  const auto point = [&](const TransferResult& p) {
-    return Json({entry("bytes", p.axes.bytes), entry("lane", p.lane), entry("trials", p.trials), entry("stop", p.stop),
-                 entry("disturbed", or_null(p.disturbed)), entry("time_us", p.time_us), entry("min_us", p.min_us),
-                 entry("max_us", p.max_us), entry("mean_us", p.mean_us), entry("rate_bytes_per_s", p.rate),
-                 entry("percent_of_limit", p.percent_of_limit), entry("perturbed", perturbed.folds(p.axes.bytes))});
-  };
-  return Json({entry("lane", lane), entry("name", name), entry("curve", curve_json(fit_curve(points))),
-               entry("points", array_of(points, point))});
+  LaneCurve curve{lane, name, fit_curve(points)};
+  for (const TransferResult& p : points) curve.points.push_back({p, perturbed.folds(p.axes.bytes)});
+  return curve;
 }
-
-// ---- what report --json adds to a series, for each kind ------------------------------------------------------------
-
-void add_summary(Json& json, const TransferSeries& series) {
+std::vector<LaneCurve> lanes_of(const TransferSeries& series) {
+  std::vector<LaneCurve> all;
   const auto points = results(series);
-  json["lanes"] = Json::array();
   for (const std::uint32_t lane : measured_lanes(series.question))
-    json["lanes"].push_back(lane_json(of_lane(points, lane), lane, lane_name(series.question, lane)));
-  const bool several = json["lanes"].size() > 1;
-  json["together"] =
-      several ? lane_json(results_of_all_lanes(series), 0, json["lanes"].size() == 2 ? "both" : "all") : Json(nullptr);
-}
-
-Json with(Json all, const Json& more) {
-  all.update(more);
+    all.push_back(lane_curve(of_lane(points, lane), lane, lane_name(series.question, lane)));
   return all;
 }
-
-// What every result says: the fields of its point, and what it rests on.
-template <class R> Json result_json(const R& r) {
-  return with(json_of(r.axes),
-              {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed))});
+std::optional<LaneCurve> together_of(const TransferSeries& series) {
+  const std::size_t lanes = measured_lanes(series.question).size();
+  if (lanes < 2) return std::nullopt;
+  return lane_curve(results_of_all_lanes(series), 0, lanes == 2 ? "both" : "all");
 }
 
-Json points_json(const ProbeSeries& series) {
+std::vector<ProbedPoint> probed_points(const ProbeSeries& series) {
   const std::optional<Law> law = law_of(series);
-  return array_of(points_of(series), [&series, &law, rates = model::rates_of(series)](const ProbePoint& point) {
+  const std::vector<ProbeResult> rates = model::rates_of(series);
+  std::vector<ProbedPoint> all;
+  for (const ProbePoint& point : points_of(series)) {
+    ProbedPoint& one = all.emplace_back(
+        ProbedPoint{point.axes, trials_of(series, point), point.stop(), disturbance_of(point), {}, {}});
     const auto found = std::ranges::find(rates, point.axes, &ProbeResult::axes);
-    const ProbeResult rate = found == rates.end() ? ProbeResult{} : *found;
-    Json lawful = nullptr;
-    if (law)
-      for (const LawPoint& p : law->points)
-        if (p.shape == point.axes)
-          lawful = Json({entry("passes", p.passes), entry("times_by_law", p.law), entry("times", p.measured),
-                         entry("verdict", p.verdict)});
-    return with(json_of(point.axes),
-                {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
-                 entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
-                 entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
-                 entry("doubts", rate.doubts), entry("law", lawful)});
-  });
+    if (found != rates.end()) one.result = *found;
+    if (!law) continue;
+    for (const LawPoint& p : law->points)
+      if (p.shape == point.axes) one.law = p;
+  }
+  return all;
 }
-
-Json points_json(const JobSeries& series) {
-  return array_of(results(series), [](const JobResult& s) {
-    return with(result_json(s),
-                {entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
-                 entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
-  });
-}
-
-Json points_json(const CallSeries& series) {
-  return array_of(results(series), [](const CallResult& s) {
-    return with(result_json(s), {entry("host_us", s.host_us), entry("done_us", s.done_us), entry("slowed", s.slowed)});
-  });
-}
-
-Json points_json(const EnergySeries& series) {
-  return array_of(results(series), [](const EnergyResult& r) {
-    return with(result_json(r),
-                {entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
-                 entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
-  });
-}
-
-Json energy_json(const EnergyFigure& f) {
-  const char* const counts = is_idle(f.question.work)             ? "rest"
-                             : counts_operations(f.question.work) ? "operations"
-                                                                  : "bytes";
-  return Json({entry("device", f.question.device), entry("device_name", f.device_name), entry("simulated", f.simulated),
-               entry("work", work_text(f.question)), entry("counts", counts), entry("counts_energy", f.counts_energy),
-               entry("power_w", f.full.power_w), entry("read_power_w", f.full.read_power_w),
-               entry("rate_per_s", f.full.rate), entry("each_pj", f.each_pj()),
-               entry("half_over_line", f.half_over_line), entry("clock_mhz", f.full.clock_mhz),
-               entry("clock_lowered", f.is_clock_lowered()), entry("temperature_c", f.full.temperature_c),
-               entry("disturbed", or_null(f.full.disturbed)), entry("error", or_null(f.why))});
-}
-
-Json points_json(const SoakSeries& series) {
-  return array_of(results(series), [](const SoakResult& r) {
-    return with(result_json(r), {entry("busy_us", r.time_us.value), entry("rate_per_s", r.rate.value)});
-  });
-}
-
-Json points_json(const PieceSeries& series) {
-  return array_of(results(series), [](const PieceResult& r) {
-    return with(result_json(r),
-                {entry("time_us", r.time_us), entry("host_us", r.host_us), entry("rate_per_s", r.rate)});
-  });
-}
-
-Json points_json(const CollectiveSeries& series) {
-  return array_of(results(series), [](const CollectiveResult& r) {
-    return with(result_json(r),
-                {entry("time_us", r.time_us), entry("algorithm_bytes_per_s", r.rate),
-                 entry("bus_bytes_per_s", r.bus_rate), entry("host_us", r.host_us), entry("lanes_us", r.lanes_us),
-                 entry("chosen", chosen_json(r)), entry("error", or_null(r.why))});
-  });
-}
-
-template <class K> Json points_json(const Series<K>& series) {
-  return array_of(results(series), [](const Result<K>& r) {
-    return with(result_json(r), {entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
-  });
-}
-
-void add_summary(Json& json, const ProbeSeries& series) {
-  const std::optional<Law> law = law_of(series);
-  json["law"] = law ? Json({entry("rule", law->rule), entry("counts", law->counts)}) : Json(nullptr);
+std::optional<std::vector<RateClass>> rate_classes_of(const ProbeSeries& series) {
   const std::optional<RateClasses> classes = classes_of(series);
-  json["classes"] = classes ? array_of(classes->classes,
-                                       [](const RateClass& c) {
-                                         return Json({entry("least_divisor", c.least), entry("largest_divisor", c.most),
-                                                      entry("sizes", c.sizes), entry("relative", c.relative),
-                                                      entry("rate_per_s", c.rate)});
-                                       })
-                            : Json(nullptr);
-  json["points"] = points_json(series);
+  return classes ? std::optional(classes->classes) : std::nullopt;
 }
-template <class K> void add_summary(Json& json, const Series<K>& series) { json["points"] = points_json(series); }
 
-// Of every kind its series, each with what add(json, series) adds to its header.
-template <class Add> void add_series(Json& json, const Trace& trace, Add add) {
-  for_each_kind([&]<class K>() {
-    Json& all = json[std::string(K::name)] = Json::array();
-    for (const Series<K>& series : trace.of<K>()) add(all.emplace_back(header_json(series)), series);
-  });
+}  // namespace
+
+// ---- series ---------------------------------------------------------------------------------------------------------
+
+// All of a series but points and samples: title, case, and the fields of SeriesInfo and of its context. An error that
+// is none is null.
+template <class K>
+inline constexpr auto head_of_series = [](const Series<K>& series, JsonOf as) {
+  using T = Series<K>;
+  return object_of(members<T, called<"title", [](const T& s) { return std::string(title(s.question)); }>,
+                           called<"case", &T::question>, in_place<base<SeriesInfo>>,
+                           in_place<base<typename K::Context>>, called<"error", known<&SeriesInfo::error>>>,
+                   &series, as);
+};
+template <class K>
+inline constexpr auto form<Series<K>> =
+    members<Series<K>, in_place<head_of_series<K>>, called<"points", [](const Series<K>& s) { return results(s); }>>;
+NPGPU_FORM(TransferSeries, in_place<head_of_series<Transfers>>, called<"lanes", &lanes_of>,
+           called<"together", &together_of>);
+NPGPU_FORM(ProbeSeries, in_place<head_of_series<Probes>>, called<"law", &law_of>, called<"classes", &rate_classes_of>,
+           called<"points", &probed_points>);
+
+// ---- what is derived from all series --------------------------------------------------------------------------------
+
+NPGPU_FORM(EnergyFigure, within<&T::question, &EnergyCase::device>, &T::device_name, &T::simulated,
+           called<"work", [](const T& f) { return work_text(f.question); }>,
+           called<"counts",
+                  [](const T& f) -> std::string {
+                    if (is_idle(f.question.work)) return "rest";
+                    return counts_operations(f.question.work) ? "operations" : "bytes";
+                  }>,
+           &T::counts_energy, within<&T::full, &EnergyResult::power_w>, within<&T::full, &EnergyResult::read_power_w>,
+           called<"rate_per_s", within<&T::full, &EnergyResult::rate>>, &T::each_pj, &T::half_over_line,
+           within<&T::full, &EnergyResult::clock_mhz>, called<"clock_lowered", &T::is_clock_lowered>,
+           within<&T::full, &EnergyResult::temperature_c>, known<within<&T::full, &EnergyResult::disturbed>>,
+           called<"error", known<&T::why>>);
+
+struct EstimateWithUnit : Estimate {};
+NPGPU_FORM(EstimateWithUnit, in_place<base<Estimate>>, &T::unit);
+NPGPU_FORM(Parameter, &T::name, called<"estimate", [](const T& p) { return EstimateWithUnit{p.estimate}; }>,
+           &T::meaning, &T::reference, &T::reference_source, &T::verdict, known<&T::note>);
+NPGPU_FORM(DeviceParameters, &T::device, &T::device_name, &T::simulated, &T::parameters, &T::missing);
+
+NPGPU_FORM(MatrixCell, &T::source, &T::target, &T::access, &T::bytes, &T::value, &T::doubtful);
+NPGPU_FORM(MatrixFinding, &T::devices, &T::text);
+NPGPU_FORM(NodeFinding, in_place<base<HealthFinding>>, &T::devices);
+NPGPU_FORM(NumaCell, &T::host_node, &T::direction, &T::bytes, called<"rate_bytes_per_s", &T::rate>, &T::doubtful);
+NPGPU_FORM(NumaCost, &T::host_node, &T::direction, &T::share, &T::is_slower);
+template <auto At>
+inline constexpr auto node_or_null =
+    [](const NumaGpu& gpu) { return gpu.*At < 0 ? std::optional<int>() : std::optional<int>(gpu.*At); };
+NPGPU_FORM(NumaGpu, &T::id, called<"system_node", node_or_null<&T::system_node>>,
+           called<"fastest_node", node_or_null<&T::fastest_node>>, &T::cells, &T::costs);
+NPGPU_FORM(NumaMatrix, &T::host_nodes, &T::gpus, &T::costs, &T::wrong);
+NPGPU_FORM(NodeMatrix::Device, &T::id, &T::name, &T::simulated);
+NPGPU_FORM(LanesTogether, &T::name, &T::executor, &T::access, &T::bytes, &T::sum, &T::fairness, &T::doubtful,
+           &T::lanes);
+struct JudgedCell {
+  MatrixCell cell{};
+  CellVerdict known{};
+};
+NPGPU_FORM(JudgedCell, in_place<&T::cell>, within<&T::known, &CellVerdict::limit>,
+           within<&T::known, &CellVerdict::verdict>);
+struct JudgedMatrix : RateMatrix {
+  std::vector<JudgedCell> judged{};
+  std::string unit() const { return is_latency() ? "us" : "bytes per second"; }
+};
+NPGPU_FORM(JudgedMatrix, &T::executor, &T::access, &T::both_ways, &T::pattern, &T::unit, called<"cells", &T::judged>);
+struct JudgedNode : NodeMatrix {
+  MatrixVerdict found{};
+  std::vector<JudgedMatrix> judged() const {
+    std::vector<JudgedMatrix> all;
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+      JudgedMatrix& one = all.emplace_back(JudgedMatrix{matrices[i], {}});
+      for (const MatrixCell& cell : matrices[i].cells) {
+        const CellVerdict* const known = found.of(i, &cell, *this);
+        one.judged.push_back({cell, known ? *known : CellVerdict{}});
+      }
+    }
+    return all;
+  }
+};
+NPGPU_FORM(JudgedNode, within<&T::found, &MatrixVerdict::verdict>, &T::devices, &T::links, &T::is_sampled,
+           called<"matrices", &T::judged>, &T::together, &T::numa, within<&T::found, &MatrixVerdict::findings>);
+
+NPGPU_FORM(Drift, &T::time_class, &T::points, &T::by_round,
+           called<"in_intervals", within<&T::drift, &DriftByTime::share>>,
+           called<"run_to_run", [](const T& drift) { return run_to_run(drift.time_class).share; }>);
+
+// ---- documents ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A list of each kind's series.
+Json all_series(const TraceResults& of, JsonOf as) {
+  Json object = empty_object(as);
+  for_each_kind([&]<class K>() { add_member(object, K::name, form_of(of.trace.of<K>(), as), as); });
+  return object;
 }
+std::optional<JudgedNode> judged_node(const TraceResults& of) {
+  return of.matrix.devices.empty() ? std::nullopt : std::optional(JudgedNode{of.matrix, of.verdict});
+}
+template <auto At, auto write>
+inline constexpr auto list_of = [](const TraceResults& of, JsonOf as) {
+  return list_by(of.*At, as, [](const auto& one, JsonOf asked) { return write(one, asked); });
+};
 
 // A table as an object of columns.
 template <class Row> Json columns(const std::vector<Row>& rows) {
@@ -177,107 +232,56 @@ template <class Row> Json columns(const std::vector<Row>& rows) {
   return json;
 }
 
-Json parameter_json(const Parameter& p) {
-  Json estimate = json_of(p.estimate);
-  estimate["unit"] = p.estimate.unit;
-  return Json({entry("name", p.name), entry("estimate", estimate), entry("meaning", p.meaning),
-               entry("reference", p.reference), entry("reference_source", p.reference_source),
-               entry("verdict", p.verdict), entry("note", or_null(p.note))});
-}
-
-Json devices_json(const std::vector<DeviceParameters>& devices) {
-  return array_of(devices, [](const DeviceParameters& device) {
-    return Json({entry("device", device.device), entry("device_name", device.device_name),
-                 entry("simulated", device.simulated), entry("parameters", array_of(device.parameters, parameter_json)),
-                 entry("missing", device.missing)});
-  });
-}
-
-Json cell_json(const MatrixCell& cell) {
-  return Json({entry("source", cell.source), entry("target", cell.target), entry("access", cell.access),
-               entry("bytes", cell.bytes), entry("value", cell.value), entry("doubtful", cell.doubtful)});
-}
-
-Json note_json(const MatrixFinding& one) { return Json({entry("devices", one.devices), entry("text", one.text)}); }
-Json finding_json(const NodeFinding& one) {
-  Json json = json_of(static_cast<const HealthFinding&>(one));
-  json["devices"] = one.devices;
-  return json;
-}
-
-Json numa_json(const NumaMatrix& numa) {
-  const auto node_or_null = [](int node) { return node < 0 ? Json(nullptr) : Json(node); };
-  const auto cell = [](const NumaCell& one) {
-    return Json({entry("host_node", one.host_node), entry("direction", one.direction), entry("bytes", one.bytes),
-                 entry("rate_bytes_per_s", one.rate), entry("doubtful", one.doubtful)});
-  };
-  const auto cost = [](const NumaCost& one) {
-    return Json({entry("host_node", one.host_node), entry("direction", one.direction), entry("share", one.share),
-                 entry("is_slower", one.is_slower)});
-  };
-  const auto gpu = [&](const NumaGpu& one) {
-    return Json({entry("id", one.id), entry("system_node", node_or_null(one.system_node)),
-                 entry("fastest_node", node_or_null(one.fastest_node)), entry("cells", array_of(one.cells, cell)),
-                 entry("costs", array_of(one.costs, cost))});
-  };
-  return Json({entry("host_nodes", numa.host_nodes), entry("gpus", array_of(numa.gpus, gpu)),
-               entry("costs", array_of(numa.costs, note_json)), entry("wrong", array_of(numa.wrong, note_json))});
-}
-
-Json matrix_json(const NodeMatrix& node, const MatrixVerdict& verdict) {
-  if (node.devices.empty()) return nullptr;
-  const auto device = [](const NodeMatrix::Device& one) {
-    return Json({entry("id", one.id), entry("name", one.name), entry("simulated", one.simulated)});
-  };
-  std::size_t number = 0;
-  const auto matrix = [&](const RateMatrix& one) {
-    const std::size_t its = number++;
-    const auto cell = [&](const MatrixCell& of) {
-      Json json = cell_json(of);
-      const CellVerdict* const known = verdict.of(its, &of, node);
-      json["limit"] = json_of(known ? known->limit : not_measured);
-      json["verdict"] = name(known ? known->verdict : CheckVerdict::not_judged);
-      return json;
-    };
-    return Json({entry("executor", one.executor), entry("access", one.access), entry("both_ways", one.both_ways),
-                 entry("pattern", one.pattern), entry("unit", one.is_latency() ? "us" : "bytes per second"),
-                 entry("cells", array_of(one.cells, cell))});
-  };
-  const auto together = [](const LanesTogether& one) {
-    return Json({entry("name", one.name), entry("executor", one.executor), entry("access", one.access),
-                 entry("bytes", one.bytes), entry("sum", one.sum), entry("fairness", one.fairness),
-                 entry("doubtful", one.doubtful), entry("lanes", array_of(one.lanes, cell_json))});
-  };
-  return Json({entry("verdict", verdict.verdict), entry("devices", array_of(node.devices, device)),
-               entry("links", node.links), entry("is_sampled", node.is_sampled),
-               entry("matrices", array_of(node.matrices, matrix)), entry("together", array_of(node.together, together)),
-               entry("numa", numa_json(node.numa)), entry("findings", array_of(verdict.findings, finding_json))});
-}
-
-Json drift_json(const std::vector<Drift>& drifts) {
-  return array_of(drifts, [](const Drift& drift) {
-    const auto& other = run_to_run(drift.time_class).share;
-    return Json({entry("time_class", drift.time_class), entry("points", drift.points),
-                 entry("by_round", drift.by_round),
-                 entry("in_intervals", std::vector<double>(drift.drift.share.begin(), drift.drift.share.end())),
-                 entry("run_to_run", std::vector<double>(other.begin(), other.end()))});
-  });
-}
-
 }  // namespace
+
+using Results = TraceResults;
+NPGPU_FORM(Results, called<"run", [](const T& of) { return of.trace.root; }>,
+           called<"provenance", [](const T& of) { return of.trace.provenance; }>, called<"", &all_series>,
+           called<"drift", &T::drifts>, called<"busy_sibling", &T::sibling>, called<"energy_figures", &T::energies>,
+           called<"rooflines",
+                  [](const T& of) {
+                    return array_of(of.rooflines, [](const Roofline& one) { return json_of(RooflineReport{one}); });
+                  }>,
+           called<"soak_figures", list_of<&T::soaks, &sliced_soak_json>>,
+           called<"piece_tables", list_of<&T::pieces, &piece_table_json>>, &T::derived, called<"matrix", &judged_node>,
+           called<"collective_studies", [](const T& of) { return array_of(of.collectives, collective_json); }>,
+           called<"partition_studies", list_of<&T::partitions, &study_json>>,
+           called<"staged_messages", list_of<&T::messages, &messages_json>>);
+
+// Summaries of every series. Estimates have their 95 % intervals; times are of one operation, one way.
+void report_json(std::ostream& out, const TraceResults& of) { write_document(out, "npgpu-report", 3, of); }
+
+// The whole trace, nothing derived. Names and units are those of data/TRACE_FORMAT.md; a table is an object of columns.
+//
+//   { "document": "npgpu-trace", "version": "3.0", "run": {...}, "provenance": {...},
+//     "transfers", "probes", "jobs": [ { header as in npgpu-report, "visits": { "bytes": [...], ... },
+//                                        "samples": { "visit": [...], ... } } ] }
+void export_json(std::ostream& out, const Trace& trace) {
+  Json json({entry("document", "npgpu-trace"),
+             entry("version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)),
+             entry("run", trace.root), entry("provenance", trace.provenance)});
+  for_each_kind([&]<class K>() {
+    json[std::string(K::name)] = array_of(trace.of<K>(), [](const Series<K>& series) {
+      Json one = head_of_series<K>(series, JsonOf::value);
+      one["visits"] = columns(series.visits);
+      one["samples"] = columns(series.samples);
+      return one;
+    });
+  });
+  write_json(out, json, -1);
+}
+
+void parameters_json(std::ostream& out, const std::vector<DeviceParameters>& devices) {
+  write_document(out, "npgpu-parameters", 1, Listed<"devices", DeviceParameters>{devices});
+}
+
+// ---- parts ----------------------------------------------------------------------------------------------------------
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json json_of(const std::vector<Lane>& lanes) { return lanes_text(lanes); }
-
-Json json_of(const TraceRoot& root) {
-  return Json({entry("run_uuid", root.run_uuid), entry("tool_version", root.tool_version),
-               entry("git_commit", root.git_commit), entry("argv", root.argv),
-               entry("start_time_utc", root.start_time_utc), entry("hostname", root.hostname),
-               entry("complete", root.complete)});
-}
 
 Json json_of(const Provenance& provenance) {
   Json groups = Json::object();
@@ -288,121 +292,76 @@ Json json_of(const Provenance& provenance) {
   return groups;
 }
 
-Json json_of(const Estimate& e) {
-  return Json({entry("value", e.value), entry("low", e.low), entry("high", e.high), entry("method", e.method)});
+Json type_schema(std::string_view type, std::span<const std::string_view> words) {
+  Json schema{{"type", type}};
+  for (const std::string_view word : words) schema["enum"].push_back(word);
+  return schema;
+}
+
+Json nullable(Json schema) {
+  if (schema["type"].is_string()) schema["type"] = Json::array({schema["type"], "null"});
+  if (schema.contains("enum")) schema["enum"].push_back(nullptr);
+  return schema;
+}
+
+Json empty_object(JsonOf as) {
+  if (as == JsonOf::value) return Json::object();
+  return {
+      {"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}, {"additionalProperties", false}};
+}
+
+void add_member(Json& object, std::string_view name, Json member, JsonOf as, std::string_view unit) {
+  if (as == JsonOf::schema) {
+    if (unit != "1") member["description"] = unit;
+    Json& required = object["required"];
+    if (!name.empty() && std::ranges::find(required, Json(name)) == required.end()) required.push_back(name);
+  }
+  Json& all = as == JsonOf::schema ? object["properties"] : object;
+  if (!name.empty()) {
+    all[std::string(name)] = std::move(member);
+  } else if (as == JsonOf::value) {
+    if (!member.is_null()) all.update(member);
+  } else {
+    all.update(member["properties"]);
+    if (member["type"].is_array()) return;  // it may be absent
+    for (Json& one : member["required"])
+      if (std::ranges::find(object["required"], one) == object["required"].end()) object["required"].push_back(one);
+  }
+}
+
+Json object_of(std::span<const JsonMember> members, const void* row, JsonOf as) {
+  Json object = empty_object(as);
+  for (const JsonMember& member : members) add_member(object, member.name, member.json(row, as), as);
+  return object;
+}
+
+namespace {
+
+int schema_flag() {
+  static const int flag = std::ios_base::xalloc();
+  return flag;
+}
+
+}  // namespace
+
+std::ostream& asks_schemas(std::ostream& out) {
+  out.iword(schema_flag()) = 1;
+  return out;
+}
+
+void write_document(std::ostream& out, std::string_view name, int version, Json (*form)(const void*, JsonOf),
+                    const void* of, int indent) {
+  const JsonOf as = out.iword(schema_flag()) ? JsonOf::schema : JsonOf::value;
+  const auto fixed = [as](const Json& value) { return as == JsonOf::schema ? Json{{"const", value}} : value; };
+  Json json = empty_object(as);
+  add_member(json, "document", fixed(name), as);
+  add_member(json, "version", fixed(version), as);
+  add_member(json, "", form(of, as), as);
+  write_json(out, json, indent);
 }
 
 void write_json(std::ostream& out, const Json& json, int indent) {
   out << json_text(json.dump(indent, ' ', false, Json::error_handler_t::replace)) << '\n';
-}
-
-// Summaries of every series. Keys are stable; new ones may be added, so readers ignore what they do not know. What was
-// not measured or is not carried by the points is null, never 0.
-//
-//   { "document": "npgpu-report", "version": 3,
-//     "run": { run_uuid, tool_version, git_commit, argv, start_time_utc, hostname, complete },
-//     "provenance": { "host": { fact: value, ... }, "gpu0": { ... }, ... },
-//     "transfers", "probes", "jobs": [ { "title", "case": { fields of the case in a trace }, schedule, device_uuid,
-//       device_name, simulated, binding, "error": null, or why the series stopped early, and the fields of its context
-//       in a trace (limit_per_s, limit_source; for probes what the device reports of itself),
-//       for transfers
-//         "lanes": [ { "lane": 0, "name": "h2d",
-//           "curve": { best_rate_bytes_per_s, best_bytes, smallest_sizes_us (of blocking copies NetPIPE's latency),
-//                      half_rate_bytes (n_1/2), knee_bytes, fit_latency_us, fit_rate_bytes_per_s, fit_worst_residual,
-//                      notes: [ why null ] },
-//           "points": [ { bytes, lane, trials, stop, disturbed, time_us, min_us, max_us, mean_us, rate_bytes_per_s,
-//                         percent_of_limit, perturbed: a neighbour of the size that was asked for } ] } ],
-//         "together": null; for several lanes an object as in "lanes", of all at once: bytes is the size of one copy,
-//                     rates count all
-//       for probes "points": [ { fields of a shape, trials, stop, disturbed, rate_per_s, rate_per_cycle, clock_mhz,
-//                                doubts, "law": null or { passes, times_by_law, times, verdict } } ],
-//                  "law": null or { rule, counts } (npgpu/laws.hpp)
-//       for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us, destroy_us,
-//                                speed_up } ]
-//       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
-//       for pieces "points": [ { fields of a shape, trials, stop, disturbed, time_us, host_us, rate_per_s } ]
-//       for energies "points": [ { fields of a load, trials, stop, disturbed, power_w, read_power_w (by readings of the
-//                                  instantaneous power), rate_per_s, clock_mhz, temperature_c } ]
-//       for soaks  "points": [ { fields of a slice, trials, stop, disturbed, busy_us, rate_per_s } ]
-//     } ],
-//     "drift": [ { time_class, points, by_round (shares, positive: that round was slower), in_intervals and
-//                  run_to_run (standard deviations that intervals hold: of this run's rounds, and from run to run; of
-//                  times below 10 us, 100 us, 1 ms, and above) } ],
-//     "energy_figures": [ { device, device_name, simulated, work, counts ("bytes", "operations" or "rest"),
-//       counts_energy, power_w, read_power_w, rate_per_s, each_pj (of one, over idle), half_over_line (what one costs
-//       at half work, over what it does at full work), clock_mhz, clock_lowered, temperature_c, disturbed, error } ],
-//     "rooflines": [ see roofline_json.cpp ],
-//     "soak_figures": [ { device, device_name, simulated, elapsed_s, slices, temperature_c (median of the second half
-//     of its
-//       slices), highest_temperature_c, "loads": [ { name, part, together, counts, slices, begin_per_s, end_per_s (the
-//       first and the last third), lowest_per_s, change (share), clock_mhz, temperature_c, power_w, compared (share of
-//       the work), mismatches, "course": { elapsed_s, rate_per_s, clock_mhz, temperature_c, power_w: a number a slice }
-//       } ], "throttles": [ { reason, at_s, last_s, slices } ], "wrong_words": [ { address,
-//       pattern, expected, found, bits, again } ], errors } ],
-//     "piece_tables": [ { title, device, device_name, simulated, direction, layout, other_layout, async, target, error,
-//       "rows": [ { pieces, piece_bytes, "ways": [ { way, time_us, host_us, over_fastest (share, with its interval),
-//       as_fast (as the first, the fastest) } ], unusable, disturbed, unsteady } ] } ],
-//     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
-//     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
-//       reference_source, verdict, note } ], "missing": [ ... ] } ],
-//     "matrix": null, or { verdict, "devices": [ { id, name, simulated } ], links, is_sampled, "matrices": [ {
-//     executor,
-//       access, both_ways, unit (bytes per second; us: of a load), "cells": [ { source, target, access, bytes, value,
-//       doubtful, limit, verdict } ] } ], "together": [ { name, executor, access, bytes, sum, fairness, doubtful,
-//       failure, "lanes": [ cells ] } ], "numa": { host_nodes (measured, else those that there are), "gpus": [ { id,
-//       system_node, fastest_node (null:
-//         not known), "cells": [ { host_node, direction, bytes, rate_bytes_per_s, doubtful } ], "costs": [ {
-//         host_node, direction, share (of the rate on the fastest node), is_slower } ] } ],
-//         "costs", "wrong": [ { devices, text } ] },
-//       "findings": [ those of npgpu check --json, and devices ] },
-//     "collective_studies": [ { gpus, device_name, simulated, library, verdict, "operations": [ { title, case,
-//       smallest_us, best_bus_bytes_per_s, half_rate_bytes, limit_bus_bytes_per_s, limit_source,
-//       tree_limit_bus_bytes_per_s (of an all-reduce by two trees), share_of_limit, verdict, why, slowed_by (what of
-//       the library's choice can make it slow) } ], links_judged_by, "slow_links": [ { devices, share, text } ] } ],
-//     "partition_studies": [ ... ]: see partition_json.cpp,
-//     "staged_messages": [ { source, target, pattern, "sizes": [ { bytes, chunk_bytes, predicted_us, taken_chunk_bytes,
-//       advised_us, best_chunk_bytes, best_us, regret } ] } ] }
-//
-// time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
-// its 95 % interval. Times are of one operation, one way.
-void report_json(std::ostream& out, const TraceResults& of) {
-  Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", of.trace.root),
-             entry("provenance", of.trace.provenance)});
-  add_series(json, of.trace, [](Json& one, const auto& series) { add_summary(one, series); });
-  json["drift"] = drift_json(of.drifts);
-  json["busy_sibling"] = json_of(of.sibling);
-  json["energy_figures"] = array_of(of.energies, energy_json);
-  json["rooflines"] = array_of(of.rooflines, [](const Roofline& device) { return json_of(RooflineReport{device}); });
-  json["soak_figures"] = array_of(of.soaks, [](const SoakDevice& d) { return soak_json(d, SoakDetail::slices); });
-  json["piece_tables"] = array_of(of.pieces, piece_table_json);
-  json["derived"] = devices_json(of.derived);
-  json["matrix"] = matrix_json(of.matrix, of.verdict);
-  json["collective_studies"] = array_of(of.collectives, collective_json);
-  json["partition_studies"] = studies_json(of.partitions);
-  json["staged_messages"] = messages_json(of.messages);
-  write_json(out, json, 1);
-}
-
-// The whole trace, nothing derived. Names and units are those of data/TRACE_FORMAT.md; a table is an object of columns.
-// null is what was not measured.
-//
-//   { "document": "npgpu-trace", "version": "3.0", "run": {...}, "provenance": {...},
-//     "transfers", "probes", "jobs": [ { header as in npgpu-report, "visits": { "bytes": [...], ... },
-//                                        "samples": { "visit": [...], ... } } ] }
-void export_json(std::ostream& out, const Trace& trace) {
-  Json json({entry("document", "npgpu-trace"),
-             entry("version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)),
-             entry("run", trace.root), entry("provenance", trace.provenance)});
-  add_series(json, trace, [](Json& one, const auto& series) {
-    one["visits"] = columns(series.visits);
-    one["samples"] = columns(series.samples);
-  });
-  write_json(out, json, -1);
-}
-
-void parameters_json(std::ostream& out, const std::vector<DeviceParameters>& devices) {
-  write_json(out, {entry("document", "npgpu-parameters"), entry("version", 1), entry("devices", devices_json(devices))},
-             1);
 }
 
 }  // namespace npgpu

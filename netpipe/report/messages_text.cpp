@@ -32,19 +32,10 @@ Document messages_document(std::span<const StagedMessages> all) {
   return doc;
 }
 
-Json messages_json(std::span<const StagedMessages> all) {
-  Json messages = Json::array();
-  for (const StagedMessages& one : all) {
-    Json sizes = Json::array();
-    for (const StagedSize& size : one.sizes)
-      sizes.push_back({entry("bytes", size.bytes), entry("chunk_bytes", size.chunk),
-                       entry("predicted_us", size.predicted_us), entry("taken_chunk_bytes", size.taken_chunk),
-                       entry("advised_us", size.advised_us), entry("best_chunk_bytes", size.best_chunk),
-                       entry("best_us", size.best_us), entry("regret", size.regret())});
-    messages.push_back({entry("source", one.source), entry("target", one.target),
-                        entry("pattern", std::string(name(one.pattern))), entry("sizes", sizes)});
-  }
-  return messages;
-}
+NPGPU_FORM(StagedSize, &T::bytes, called<"chunk_bytes", &T::chunk>, &T::predicted_us,
+           called<"taken_chunk_bytes", &T::taken_chunk>, &T::advised_us, called<"best_chunk_bytes", &T::best_chunk>,
+           &T::best_us, &T::regret);
+NPGPU_FORM(StagedMessages, &T::source, &T::target, &T::pattern, &T::sizes);
+Json messages_json(const StagedMessages& messages, JsonOf as) { return form_of(messages, as); }
 
 }  // namespace npgpu

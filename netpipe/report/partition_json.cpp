@@ -1,72 +1,69 @@
-// report --json, "partition_studies": of runs of the partition method. Keys are stable; new ones may be added. Times
-// are microseconds, sizes unknowns.
-//
-//     [ { device, device_name, simulated, type, sub_system,
-//       "sizes": [ { size, best, stage2_us (over all points), stages_us: { stage1_in, ... } of the unsplit run, sum_us,
-//                    "points": [ { streams, time_us, low_us, high_us, even_us, overhead_us, fitted_overhead_us, gain_us
-//                    }
-//                    ],
-//                    "choices": [ { model, streams, regret, regret_low, regret_high, even_regret, even_regret_low,
-//                                   even_regret_high, hit, predicted_us, cross_validated, cross_validated_low,
-//                                   cross_validated_high } ],
-//                    "measuring": [ regrets of choosing by half of the rounds ] } ],
-//       "fitted": { sum_slope, sum_start, small_size, small_log, small_start, big_size, big_log, big_start },
-//       "quality": { "sum": { rows, r2, mse, rmse }, "small", "big" },
-//       "models": [ { model, source } ], in the order of the choices,
-//       "missing": [ sentences ] } ]
-//   cross_validated is the regret without the luck of the least time, null for sizes measured in one round.
-//   npgpu/regret.hpp has the definition. python -m npgpu.study --partitions makes scores of all sizes from these.
-//   even_us: the time with the same host's stage, stage2_us, in all points; even_regret: the regret of these.
-//   A choice without an answer has streams null. predicted_us is as long as "points", or empty.
+// report --json, "partition_studies": of runs of the partition method. Times are microseconds, sizes unknowns.
+// cross_validated is the regret without the luck of the least time (npgpu/regret.hpp), null for sizes measured in one
+// round; even_us the time with the same host's stage, stage2_us, in all points, and even_regret the regret of these.
+// python -m npgpu.study --partitions makes scores of all sizes from these.
 #include "netpipe/report/json.hpp"
 
 namespace npgpu {
 
+struct SplitPoint {
+  std::uint32_t streams = 1;
+  Estimate time_us{};
+  double even_us = not_measured, overhead_us = not_measured, fitted_overhead_us = not_measured, gain_us = not_measured;
+};
+NPGPU_FORM(SplitPoint, &T::streams, called<"time_us", within<&T::time_us, &Estimate::value>>,
+           called<"low_us", within<&T::time_us, &Estimate::low>>,
+           called<"high_us", within<&T::time_us, &Estimate::high>>, &T::even_us, &T::overhead_us,
+           &T::fitted_overhead_us, &T::gain_us);
+struct ModelChoice : PartitionChoice {
+  std::string_view model{};
+};
+NPGPU_FORM(ModelChoice, &T::model, &T::streams, called<"regret", within<&T::regret, &Estimate::value>>,
+           called<"regret_low", within<&T::regret, &Estimate::low>>,
+           called<"regret_high", within<&T::regret, &Estimate::high>>,
+           called<"even_regret", within<&T::even_regret, &Estimate::value>>,
+           called<"even_regret_low", within<&T::even_regret, &Estimate::low>>,
+           called<"even_regret_high", within<&T::even_regret, &Estimate::high>>,
+           called<"cross_validated", within<&T::cross_validated, &Estimate::value>>,
+           called<"cross_validated_low", within<&T::cross_validated, &Estimate::low>>,
+           called<"cross_validated_high", within<&T::cross_validated, &Estimate::high>>, &T::hit, &T::predicted_us);
+
 namespace {
 
-Json choice_json(const PartitionModel& by, const PartitionChoice& c) {
-  Json json({entry("model", by.model), entry("streams", not_measured), entry("regret", c.regret.value),
-             entry("regret_low", c.regret.low), entry("regret_high", c.regret.high),
-             entry("even_regret", c.even_regret.value), entry("even_regret_low", c.even_regret.low),
-             entry("even_regret_high", c.even_regret.high), entry("cross_validated", c.cross_validated.value),
-             entry("cross_validated_low", c.cross_validated.low), entry("cross_validated_high", c.cross_validated.high),
-             entry("hit", c.hit), entry("predicted_us", c.predicted_us)});
-  if (c.streams) json["streams"] = *c.streams;
-  return json;
+std::vector<SplitPoint> split_points(const PartitionRow& row) {
+  std::vector<SplitPoint> all;
+  for (std::size_t i = 0; i < row.streams.size(); ++i)
+    all.push_back({row.streams[i], row.time_us[i], row.even_us[i].value, row.overhead_us[i], row.fitted_overhead_us[i],
+                   row.gain_us[i]});
+  return all;
 }
-
-Json row_json(const PartitionRow& row) {
-  Json points = Json::array(), stages = Json::object(), choices = Json::array();
-  for (std::size_t i = 0; i < row.streams.size(); ++i) {
-    const Estimate& t = row.time_us[i];
-    points.push_back({entry("streams", row.streams[i]), entry("time_us", t.value), entry("low_us", t.low),
-                      entry("high_us", t.high), entry("even_us", row.even_us[i].value),
-                      entry("overhead_us", row.overhead_us[i]), entry("fitted_overhead_us", row.fitted_overhead_us[i]),
-                      entry("gain_us", row.gain_us[i])});
-  }
+// Of the unsplit run, by stage.
+Json stages_of(const PartitionRow& row, JsonOf as) {
+  Json object = empty_object(as);
   for (std::size_t i = 0; i < row.stages_us.size(); ++i) {
     const std::string_view column = partition_stages[i].name;
-    stages[std::string(column.substr(0, column.rfind('_')))] = json_of(row.stages_us[i].value);
+    add_member(object, column.substr(0, column.rfind('_')), form_of(row.stages_us[i].value, as), as);
   }
-  for (std::size_t m = 0; m < partition_models.size(); ++m)
-    choices.push_back(choice_json(partition_models[m], row.choices[m]));
-  return Json({entry("size", row.size), entry("best", row.best), entry("stage2_us", row.stage2_us.value),
-               entry("stages_us", stages), entry("sum_us", row.sum_us), entry("points", points),
-               entry("choices", choices), entry("measuring", regrets_of_measuring(row.us_by_round))});
+  return object;
 }
-
-Json study_json(const PartitionStudy& s) {
-  return Json({entry("device", s.device), entry("device_name", s.device_name), entry("simulated", s.simulated),
-               entry("type", s.type), entry("sub_system", s.sub_system), entry("sizes", array_of(s.rows, row_json)),
-               entry("fitted", s.fitted),
-               entry("quality", Json({entry("sum", s.fitted.sum_quality), entry("small", s.fitted.small_quality),
-                                      entry("big", s.fitted.big_quality)})),
-               entry("models", array_of(partition_models, [](const PartitionModel& m) { return json_of(m); })),
-               entry("missing", s.missing)});
+std::vector<ModelChoice> choices_of(const PartitionRow& row) {
+  std::vector<ModelChoice> all;
+  for (const PartitionModel& by : partition_models) all.push_back({row.choices[all.size()], by.model});
+  return all;
 }
 
 }  // namespace
 
-Json studies_json(std::span<const PartitionStudy> all) { return array_of(all, study_json); }
+NPGPU_FORM(PartitionRow, &T::size, &T::best, called<"stage2_us", within<&T::stage2_us, &Estimate::value>>,
+           called<"stages_us", &stages_of>, &T::sum_us, called<"points", &split_points>, called<"choices", &choices_of>,
+           called<"measuring", [](const T& row) { return regrets_of_measuring(row.us_by_round); }>);
+struct FormQualities : PartitionRegressions {};
+NPGPU_FORM(FormQualities, called<"sum", &T::sum_quality>, called<"small", &T::small_quality>,
+           called<"big", &T::big_quality>);
+NPGPU_FORM(PartitionStudy, &T::device, &T::device_name, &T::simulated, &T::type, &T::sub_system,
+           called<"sizes", &T::rows>, &T::fitted, called<"quality", [](const T& s) { return FormQualities{s.fitted}; }>,
+           called<"models", [](const T&) { return partition_models; }>, &T::missing);
+
+Json study_json(const PartitionStudy& study, JsonOf as) { return form_of(study, as); }
 
 }  // namespace npgpu

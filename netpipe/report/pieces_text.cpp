@@ -145,35 +145,27 @@ void table_text(Document& doc, const PieceTable& table) {
   for (Entry& entry : fastest_by_number(table)) doc.add(std::move(entry));
 }
 
-Json way_json(const WayTime& way) {
-  return Json({entry("way", way.way), entry("time_us", way.time_us), entry("host_us", way.host_us),
-               entry("over_fastest", way.over_fastest), entry("as_fast", way.is_as_fast)});
-}
-
-Json question_json(const PieceTable& table) {
-  return Json({entry("title", title(table.question)), entry("device", table.question.device),
-               entry("device_name", table.device_name), entry("simulated", table.simulated),
-               entry("direction", table.question.direction), entry("layout", table.question.layout),
-               entry("other_layout", table.question.other_layout), entry("async", table.question.async),
-               entry("target", or_null(table.question.target))});
-}
-
 }  // namespace
 
 void all_text(Document& doc, const std::vector<PieceSeries>&, const std::vector<PieceTable>& tables) {
   for (const PieceTable& table : tables) table_text(doc, table);
 }
 
-Json piece_table_json(const PieceTable& table) {
-  Json one = question_json(table);
-  one["error"] = or_null(table.error);
-  one["rows"] = array_of(table.rows, [](const PieceRow& row) {
-    return Json({entry("pieces", row.pieces), entry("piece_bytes", row.piece_bytes),
-                 entry("ways", array_of(row.ways, way_json)), entry("unusable", row.unusable),
-                 entry("disturbed", row.causes != 0), entry("unsteady", row.unsteady)});
-  });
-  return one;
-}
+NPGPU_FORM(WayTime, &T::way, &T::time_us, &T::host_us, &T::over_fastest, called<"as_fast", &T::is_as_fast>);
+NPGPU_FORM(PieceRow, &T::pieces, &T::piece_bytes, &T::ways, &T::unusable,
+           called<"disturbed", [](const T& row) { return row.causes != 0; }>, &T::unsteady);
+struct PieceQuestion : PieceTable {};
+template <auto At> inline constexpr auto of_question = within<&PieceQuestion::question, At>;
+NPGPU_FORM(PieceQuestion, called<"title", [](const T& of) { return std::string(title(of.question)); }>,
+           of_question<&PieceCase::device>, &T::device_name, &T::simulated, of_question<&PieceCase::direction>,
+           of_question<&PieceCase::layout>, of_question<&PieceCase::other_layout>, of_question<&PieceCase::async>,
+           known<of_question<&PieceCase::target>>);
+NPGPU_FORM(PieceTable, in_place<[](const T& table) { return PieceQuestion{table}; }>, known<&T::error>, &T::rows);
+NPGPU_FORM(PieceForecast, in_place<[](const T& of) { return of.table ? PieceQuestion{*of.table} : PieceQuestion{}; }>,
+           within<&T::advice, &PieceAdvice::pieces>, within<&T::advice, &PieceAdvice::piece_bytes>,
+           within<&T::advice, &PieceAdvice::ways>, within<&T::advice, &PieceAdvice::notes>);
+
+Json piece_table_json(const PieceTable& table, JsonOf as) { return form_of(table, as); }
 
 void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all, const TextStyle& style) {
   Document doc;
@@ -204,16 +196,7 @@ void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all,
 }
 
 void piece_advice_json(std::ostream& out, const std::vector<PieceForecast>& all) {
-  Json json({entry("document", "npgpu-piece-advice"), entry("version", 1)});
-  json["advice"] = array_of(all, [](const PieceForecast& of) {
-    Json one = question_json(*of.table);
-    one["pieces"] = of.advice.pieces;
-    one["piece_bytes"] = of.advice.piece_bytes;
-    one["ways"] = array_of(of.advice.ways, way_json);
-    one["notes"] = of.advice.notes;
-    return one;
-  });
-  write_json(out, json, 1);
+  write_document(out, "npgpu-piece-advice", 1, Listed<"advice", PieceForecast>{all});
 }
 
 }  // namespace npgpu

@@ -1,21 +1,7 @@
 // predict --measured without a job: predictions of the jobs that a trace holds, and their measured times. The
-// JSON document is what `python -m npgpu.study` reads. Keys are stable; new ones may be added. Times are microseconds.
-//
-//   { "document": "npgpu-predicted-jobs", "version": 1, "device", "device_name", "simulated",
-//     "jobs": [ { workload, order, pool, fields of the job, kernel_us,
-//                 "points": [ { streams, measured_us, low_us, high_us, predicted_us,
-//                               as_host_was_us: with calls as slow as those of the other jobs,
-//                               chunk_us: { h2d, kernel, d2h } of one chunk alone on its engine,
-//                               regret: { value, low, high } of choosing this number, cross-validated } ],
-//                 "measuring": [ regrets of choosing by half of the rounds ] } ],
-//     "others": jobs with fewer than three splits, or with streams made for the job,
-//     "graphs": [ { "job": its fields, kernel_us, "streams": [ { streams, measured_us, predicted_us } ],
-//                   "graph": the same of the job as a graph of so many chains } ],
-//     "in_turn": [ { chunks, streams, measured_us, predicted_us } ] of jobs whose chunks took turns in fewer streams,
-//     "disturbed": how many times others disturbed, which are left out,
-//     "calls_over_costs": { value, low, high } of the host's time for the calls of jobs,
-//     "costs_us": { stream_create, submit, duplex_extra_gap, "gap": { h2d, kernel, d2h }, "latency", "issue" } }
-//   npgpu/regret.hpp says what regrets are; they are null for jobs measured in one round.
+// JSON document is what `python -m npgpu.study` reads. Regrets are those of npgpu/regret.hpp: of each number of
+// streams, and of choosing by half of the rounds ("measuring"); "others" are jobs with fewer than three splits, or with
+// streams made for the job; chunk_us is one chunk alone on its engine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,54 +20,6 @@ std::size_t place_of_least(const std::vector<double>& us) {
 
 std::string in_streams_text(double us, std::uint32_t streams) {
   return fmt::format("{} in {:>2}", time_text(us), streams);
-}
-
-Json stages_json(const Stages& s) {
-  return Json(
-      {entry("h2d", microseconds(s.h2d)), entry("kernel", microseconds(s.kernel)), entry("d2h", microseconds(s.d2h))});
-}
-
-Json interval_json(const Estimate& e) {
-  return Json({entry("value", e.value), entry("low", e.low), entry("high", e.high)});
-}
-
-Json measured_job_json(const PredictedJob& one) {
-  const MeasuredWorkload& w = one.workload;
-  const std::vector<Estimate> regrets = regrets_of_choosing(w);
-  Json points = Json::array();
-  for (std::size_t i = 0; i < w.streams.size(); ++i) {
-    const Estimate& t = w.time_us[i];
-    points.push_back({entry("streams", w.streams[i]), entry("measured_us", t.value), entry("low_us", t.low),
-                      entry("high_us", t.high), entry("predicted_us", one.predicted_us[i]),
-                      entry("as_host_was_us", one.as_host_was_us[i]), entry("chunk_us", stages_json(one.chunks[i])),
-                      entry("regret", interval_json(regrets.at(i)))});
-  }
-  return Json({entry("workload", w.question.workload), entry("order", w.question.order), entry("pool", w.question.pool),
-               entry("bytes_in", w.job.bytes_in), entry("bytes_out", w.job.bytes_out),
-               entry("kernel_bytes", w.job.kernel_bytes), entry("iterations", w.job.iterations),
-               entry("threads", w.job.threads), entry("kernel_us", microseconds(one.job.kernel)),
-               entry("points", points), entry("measuring", regrets_of_measuring(w.us_by_round))});
-}
-
-Json both_ways_json(const GraphComparison& one) {
-  const auto splits = [](const MeasuredWorkload& w, const std::vector<double>& predicted_us) {
-    Json all = Json::array();
-    for (std::size_t i = 0; i < w.streams.size(); ++i)
-      all.push_back({entry("streams", w.streams[i]), entry("measured_us", w.time_us[i].value),
-                     entry("predicted_us", predicted_us[i])});
-    return all;
-  };
-  Json json({entry("job", Json::object()), entry("kernel_us", one.kernel_us),
-             entry("streams", splits(one.streams, one.streams_us)), entry("graph", splits(one.graph, one.graph_us))});
-  add_fields(json["job"], one.streams.job);
-  return json;
-}
-
-Json costs_json(const MeasuredCosts& measured) {
-  const StreamCosts& c = measured.costs;
-  return Json({entry("stream_create", microseconds(measured.create)), entry("submit", microseconds(c.submit)),
-               entry("duplex_extra_gap", microseconds(c.duplex_extra_gap)), entry("gap", stages_json(c.gap)),
-               entry("latency", stages_json(c.latency)), entry("issue", stages_json(c.issue))});
 }
 
 }  // namespace
@@ -117,22 +55,72 @@ void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const
   out << to_text(doc, style);
 }
 
+NPGPU_FORM(Stages, us<"h2d", &T::h2d>, us<"kernel", &T::kernel>, us<"d2h", &T::d2h>);
+struct IntervalOf : Estimate {};  // without its method
+NPGPU_FORM(IntervalOf, &T::value, &T::low, &T::high);
+struct PredictedSplit {
+  std::uint32_t streams = 1;
+  Estimate measured{};
+  double predicted_us = not_measured, as_host_was_us = not_measured;
+  Stages chunk_us{};
+  IntervalOf regret{};
+};
+NPGPU_FORM(PredictedSplit, &T::streams, called<"measured_us", within<&T::measured, &Estimate::value>>,
+           called<"low_us", within<&T::measured, &Estimate::low>>,
+           called<"high_us", within<&T::measured, &Estimate::high>>, &T::predicted_us, &T::as_host_was_us, &T::chunk_us,
+           &T::regret);
+struct SplitPrediction {
+  std::uint32_t streams = 1;
+  double measured_us = not_measured, predicted_us = not_measured;
+};
+NPGPU_FORM(SplitPrediction, &T::streams, &T::measured_us, &T::predicted_us);
+
+namespace {
+
+std::vector<PredictedSplit> predicted_splits(const PredictedJob& one) {
+  const MeasuredWorkload& w = one.workload;
+  const std::vector<Estimate> regrets = regrets_of_choosing(w);
+  std::vector<PredictedSplit> all;
+  for (std::size_t i = 0; i < w.streams.size(); ++i)
+    all.push_back(
+        {w.streams[i], w.time_us[i], one.predicted_us[i], one.as_host_was_us[i], one.chunks[i], {regrets.at(i)}});
+  return all;
+}
+template <auto Workload, auto Predicted> std::vector<SplitPrediction> splits_of(const GraphComparison& one) {
+  std::vector<SplitPrediction> all;
+  for (std::size_t i = 0; i < (one.*Workload).streams.size(); ++i)
+    all.push_back({(one.*Workload).streams[i], (one.*Workload).time_us[i].value, (one.*Predicted)[i]});
+  return all;
+}
+
+}  // namespace
+
+template <auto At>
+inline constexpr auto of_case = within<within<&PredictedJob::workload, &MeasuredWorkload::question>, At>;
+template <auto At> inline constexpr auto of_shape = within<within<&PredictedJob::workload, &MeasuredWorkload::job>, At>;
+NPGPU_FORM(PredictedJob, of_case<&JobCase::workload>, of_case<&JobCase::order>, of_case<&JobCase::pool>,
+           of_shape<&JobShape::bytes_in>, of_shape<&JobShape::bytes_out>, of_shape<&JobShape::kernel_bytes>,
+           of_shape<&JobShape::iterations>, of_shape<&JobShape::threads>,
+           us<"kernel_us", within<&T::job, &Job::kernel>>, called<"points", &predicted_splits>,
+           called<"measuring", [](const T& one) { return regrets_of_measuring(one.workload.us_by_round); }>);
+NPGPU_FORM(GraphComparison, within<&T::streams, &MeasuredWorkload::job>, &T::kernel_us,
+           called<"streams", &splits_of<&T::streams, &T::streams_us>>,
+           called<"graph", &splits_of<&T::graph, &T::graph_us>>);
+NPGPU_FORM(SplitInTurn, &T::chunks, &T::streams, &T::measured_us, &T::predicted_us);
+struct CostsOf : MeasuredCosts {};
+template <auto At> inline constexpr auto of_costs = within<&CostsOf::costs, At>;
+NPGPU_FORM(CostsOf, us<"stream_create", &T::create>, us<"submit", of_costs<&StreamCosts::submit>>,
+           us<"duplex_extra_gap", of_costs<&StreamCosts::duplex_extra_gap>>, of_costs<&StreamCosts::gap>,
+           of_costs<&StreamCosts::latency>, of_costs<&StreamCosts::issue>);
+using PredictedReport = PredictedJobsReport;
+NPGPU_FORM(PredictedReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>,
+           within<&T::predicted, &PredictedJobs::jobs>, within<&T::predicted, &PredictedJobs::others>, &T::graphs,
+           &T::in_turn, &T::disturbed,
+           called<"calls_over_costs", [](const T& of) { return IntervalOf{of.predicted.calls}; }>,
+           called<"costs_us", [](const T& of) { return CostsOf{*of.costs}; }>);
+
 void predicted_jobs_json(std::ostream& out, const PredictedJobsReport& of) {
-  write_json(out,
-             Json({entry("document", "npgpu-predicted-jobs"), entry("version", 1), entry("device", of.costs->device),
-                   entry("device_name", of.costs->device_name), entry("simulated", of.costs->simulated),
-                   entry("jobs", array_of(of.predicted.jobs, measured_job_json)),
-                   entry("others", array_of(of.predicted.others, measured_job_json)),
-                   entry("graphs", array_of(of.graphs, both_ways_json)),
-                   entry("in_turn", array_of(of.in_turn,
-                                             [](const SplitInTurn& s) {
-                                               return Json({entry("chunks", s.chunks), entry("streams", s.streams),
-                                                            entry("measured_us", s.measured_us),
-                                                            entry("predicted_us", s.predicted_us)});
-                                             })),
-                   entry("disturbed", of.disturbed), entry("calls_over_costs", interval_json(of.predicted.calls)),
-                   entry("costs_us", costs_json(*of.costs))}),
-             1);
+  write_document(out, "npgpu-predicted-jobs", 1, of);
 }
 
 }  // namespace npgpu

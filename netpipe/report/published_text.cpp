@@ -72,25 +72,21 @@ void published_text(std::ostream& out, const std::vector<PublishedTable>& tables
   out << to_text(published_document(tables), style);
 }
 
+template <auto At> inline constexpr auto of_figure = within<&PublishedRow::figure, At>;
+template <auto At> inline constexpr auto of_source = of_figure<within<&PublishedFigure::source, At>>;
+NPGPU_FORM(PublishedRow, of_figure<&PublishedFigure::parameter>, of_figure<&PublishedFigure::minus>,
+           within<&T::ours, &Estimate::value>, within<&T::ours, &Estimate::low>, within<&T::ours, &Estimate::high>,
+           within<&T::ours, &Estimate::unit>, &T::comparable, called<"published", of_figure<&PublishedFigure::value>>,
+           called<"published_unit", of_figure<&PublishedFigure::unit>>,
+           called<"ratio", within<&T::ratio, &Estimate::value>>, called<"ratio_low", within<&T::ratio, &Estimate::low>>,
+           called<"ratio_high", within<&T::ratio, &Estimate::high>>, &T::standing,
+           of_figure<&PublishedFigure::definition>, of_figure<&PublishedFigure::differs>,
+           of_figure<&PublishedFigure::checked>, of_source<&PublishedSource::card>, of_source<&PublishedSource::arxiv>,
+           of_source<&PublishedSource::title>);
+NPGPU_FORM(PublishedTable, &T::device, &T::device_name, &T::simulated, &T::capability, &T::rows, &T::missing);
+
 void published_json(std::ostream& out, const std::vector<PublishedTable>& tables) {
-  const auto row_json = [](const PublishedRow& row) {
-    const PublishedFigure& f = row.figure;
-    return Json({entry("parameter", f.parameter), entry("minus", f.minus), entry("value", row.ours.value),
-                 entry("low", row.ours.low), entry("high", row.ours.high), entry("unit", row.ours.unit),
-                 entry("comparable", row.comparable), entry("published", f.value), entry("published_unit", f.unit),
-                 entry("ratio", row.ratio.value), entry("ratio_low", row.ratio.low),
-                 entry("ratio_high", row.ratio.high), entry("standing", std::string(name(row.standing))),
-                 entry("definition", f.definition), entry("differs", f.differs), entry("checked", f.checked),
-                 entry("card", f.source.card), entry("arxiv", f.source.arxiv), entry("title", f.source.title)});
-  };
-  const auto table_json = [&](const PublishedTable& of) {
-    return Json({entry("device", of.device), entry("device_name", of.device_name), entry("simulated", of.simulated),
-                 entry("capability", of.capability), entry("rows", array_of(of.rows, row_json)),
-                 entry("missing", of.missing)});
-  };
-  write_json(
-      out, {entry("document", "npgpu-published"), entry("version", 1), entry("devices", array_of(tables, table_json))},
-      1);
+  write_document(out, "npgpu-published", 1, Listed<"devices", PublishedTable>{tables});
 }
 
 }  // namespace npgpu

@@ -54,23 +54,30 @@ void runs_text(std::ostream& out, const std::string& file, const std::vector<Tra
   out << to_text(doc, style);
 }
 
+NPGPU_FORM(MeasuredDevice, &T::name, known<&T::uuid>, &T::simulated);
+struct NumberedRun {
+  std::size_t number = 0;
+  TraceRoot root{};
+  std::string slurm_job{}, slurm_rank{};
+  std::vector<MeasuredDevice> devices{};
+  std::size_t series = 0;
+};
+NPGPU_FORM(NumberedRun, &T::number, in_place<&T::root>, known<&T::slurm_job>, known<&T::slurm_rank>, &T::devices,
+           &T::series);
+struct MergedRuns {
+  std::string file{};
+  std::vector<NumberedRun> runs{};
+};
+NPGPU_FORM(MergedRuns, &T::file, &T::runs);
+
 void runs_json(std::ostream& out, const std::string& file, const std::vector<Trace>& runs) {
-  Json all = Json::array();
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    Json one{{"number", i}};
-    one.update(json_of(runs[i].root));
-    one["slurm_job"] = or_null(job_of(runs[i]));
-    one["slurm_rank"] = or_null(rank_of(runs[i]));
-    one["devices"] = array_of(devices_of(runs[i]), [](const MeasuredDevice& device) {
-      return Json(
-          {entry("name", device.name), entry("uuid", or_null(device.uuid)), entry("simulated", device.simulated)});
-    });
-    one["series"] = series_of(runs[i]);
-    all.push_back(std::move(one));
+  MergedRuns all{file};
+  for (const Trace& run : runs) {
+    const auto devices = devices_of(run);
+    all.runs.push_back(
+        {all.runs.size(), run.root, job_of(run), rank_of(run), {devices.begin(), devices.end()}, series_of(run)});
   }
-  write_json(
-      out, Json{entry("document", "npgpu-runs"), entry("version", 1), entry("file", file), Json::array({"runs", all})},
-      1);
+  write_document(out, "npgpu-runs", 1, all);
 }
 
 }  // namespace npgpu

@@ -36,30 +36,26 @@ std::vector<std::string> texts_in(const SharedNode& node) {
   return texts;
 }
 
-Json gpu_json(const SharedGpu& gpu) {
-  Json one({entry("name", gpu.name), entry("link", or_null(gpu.link)), entry("driver", or_null(gpu.driver)),
-            entry("multiprocessors", gpu.multiprocessors), entry("memory_bytes", gpu.memory_bytes),
-            entry("power_limit_w", gpu.power_limit_w), entry("health", gpu.health)});
-  one["figures"] = array_of(gpu.figures, [](const SharedFigure& figure) {
-    const auto metric = std::ranges::find(shared_metrics(), figure.metric, &SharedMetric::metric);
-    return Json({entry("metric", figure.metric), entry("unit", metric->unit), entry("value", figure.value),
-                 entry("low", figure.low), entry("high", figure.high)});
-  });
-  return one;
-}
-
 }  // namespace
 
+NPGPU_FORM(SharedFigure, &T::metric,
+           called<"unit",
+                  [](const T& figure) {
+                    const auto metric = std::ranges::find(shared_metrics(), figure.metric, &SharedMetric::metric);
+                    return metric == shared_metrics().end() ? std::string_view() : metric->unit;
+                  }>,
+           &T::value, &T::low, &T::high);
+NPGPU_FORM(SharedGpu, &T::name, known<&T::link>, known<&T::driver>, &T::multiprocessors, &T::memory_bytes,
+           &T::power_limit_w, &T::health, &T::figures);
+NPGPU_FORM(SharedNode, called<"npgpu", &T::tool_version>, &T::month, known<&T::host_cpu>, &T::host_cores,
+           called<"virtual_machine", &T::is_virtual>, &T::gpus);
+
 void shared_json(std::ostream& out, const SharedNode& node, const Overview& of) {
-  Json all({entry("document", "npgpu-shared"), entry("version", 1), entry("npgpu", node.tool_version),
-            entry("month", node.month), entry("host_cpu", or_null(node.host_cpu)), entry("host_cores", node.host_cores),
-            entry("virtual_machine", node.is_virtual)});
-  all["gpus"] = array_of(node.gpus, gpu_json);
   for (const std::string& name : names_in(of))
     for (const std::string& text : texts_in(node))
       if (text.find(name) != std::string::npos)
         throw Error(ErrorKind::failed, fmt::format("'{}' would be in what is shared: nothing is written", name));
-  write_json(out, all, 1);
+  write_document(out, "npgpu-shared", 1, node);
 }
 
 }  // namespace npgpu

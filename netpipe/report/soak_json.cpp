@@ -3,43 +3,47 @@
 
 namespace npgpu {
 
-namespace {
-
 // A column of all slices.
-template <class Of> Json column(const SoakFigure& f, Of of) {
-  return array_of(f.samples, [&](const SoakSample& s) { return json_of(of(s)); });
-}
+template <auto At>
+inline constexpr auto column = [](const SoakFigure& f) {
+  std::vector<double> all;
+  for (const SoakSample& sample : f.samples) all.push_back(std::invoke(At, sample));
+  return all;
+};
+struct SoakCourse : SoakFigure {};
+NPGPU_FORM(SoakCourse, called<"elapsed_s", column<&SoakSample::elapsed_s>>,
+           called<"rate_per_s", column<static_cast<double (*)(const SoakSample&)>(&rate_of)>>,
+           called<"clock_mhz", column<&SoakSample::sm_clock_mhz>>,
+           called<"temperature_c", column<&SoakSample::temperature_c>>,
+           called<"power_w", column<&SoakSample::power_w>>);
 
-}  // namespace
+NPGPU_FORM(
+    SoakFigure, &T::name, &T::part, called<"together", &T::is_together>,
+    called<"counts", [](const T& f) -> std::string { return counts_operations(f.part) ? "operations" : "bytes"; }>,
+    &T::slices, called<"begin_per_s", &T::begin>, called<"end_per_s", &T::end>, called<"lowest_per_s", &T::lowest>,
+    &T::change, &T::clock_mhz, &T::temperature_c, &T::power_w, &T::compared, &T::mismatches);
+struct SlicedFigure : SoakFigure {};
+NPGPU_FORM(SlicedFigure, in_place<base<SoakFigure>>, called<"course", [](const T& f) { return SoakCourse{f}; }>);
 
-Json soak_json(const SoakDevice& d, SoakDetail detail) {
-  Json one({entry("device", d.id), entry("device_name", d.name), entry("simulated", d.simulated),
-            entry("elapsed_s", d.elapsed_s), entry("slices", d.slices), entry("temperature_c", d.temperature_c),
-            entry("highest_temperature_c", d.highest_c)});
-  one["loads"] = array_of(d.loads, [&](const SoakFigure& f) {
-    Json load({entry("name", f.name()), entry("part", f.part), entry("together", f.is_together()),
-               entry("counts", counts_operations(f.part) ? "operations" : "bytes"), entry("slices", f.slices),
-               entry("begin_per_s", f.begin), entry("end_per_s", f.end), entry("lowest_per_s", f.lowest),
-               entry("change", f.change), entry("clock_mhz", f.clock_mhz), entry("temperature_c", f.temperature_c),
-               entry("power_w", f.power_w), entry("compared", f.compared), entry("mismatches", f.mismatches)});
-    if (detail == SoakDetail::loads) return load;
-    load["course"] = Json({entry("elapsed_s", column(f, [](const SoakSample& s) { return s.elapsed_s; })),
-                           entry("rate_per_s", column(f, [](const SoakSample& s) { return rate_of(s); })),
-                           entry("clock_mhz", column(f, [](const SoakSample& s) { return s.sm_clock_mhz; })),
-                           entry("temperature_c", column(f, [](const SoakSample& s) { return s.temperature_c; })),
-                           entry("power_w", column(f, [](const SoakSample& s) { return s.power_w; }))});
-    return load;
-  });
-  one["throttles"] = array_of(d.throttles, [](const SoakDevice::Throttle& t) {
-    return Json({entry("reason", throttle_text(t.reason)), entry("at_s", t.at_s), entry("last_s", t.last_s),
-                 entry("slices", t.slices)});
-  });
-  one["wrong_words"] = array_of(d.words, [](const SoakSample& w) {
-    return Json({entry("address", w.address), entry("pattern", w.pattern), entry("expected", w.expected),
-                 entry("found", w.found), entry("bits", w.expected ^ w.found), entry("again", w.again)});
-  });
-  one["errors"] = Json(d.errors);
-  return one;
-}
+NPGPU_FORM(SoakDevice::Throttle, called<"reason", [](const T& t) { return throttle_text(t.reason); }>, &T::at_s,
+           &T::last_s, &T::slices);
+template <>
+inline constexpr auto form<SoakSample> =  // of a word that was found wrong
+    members<SoakSample, &SoakSample::address, &SoakSample::pattern, &SoakSample::expected, &SoakSample::found,
+            called<"bits", [](const SoakSample& w) { return w.expected ^ w.found; }>, &SoakSample::again>;
+NPGPU_FORM(SoakDevice, called<"device", &T::id>, called<"device_name", &T::name>, &T::simulated, &T::elapsed_s,
+           &T::slices, &T::temperature_c, called<"highest_temperature_c", &T::highest_c>, &T::loads, &T::throttles,
+           called<"wrong_words", &T::words>, &T::errors);
+struct SlicedDevice : SoakDevice {
+  std::vector<SlicedFigure> sliced() const {
+    std::vector<SlicedFigure> all;
+    for (const SoakFigure& load : loads) all.push_back({load});
+    return all;
+  }
+};
+NPGPU_FORM(SlicedDevice, in_place<base<SoakDevice>>, called<"loads", &T::sliced>);
+
+Json soak_json(const SoakDevice& d, JsonOf as) { return form_of(d, as); }
+Json sliced_soak_json(const SoakDevice& d, JsonOf as) { return form_of(SlicedDevice{d}, as); }
 
 }  // namespace npgpu

@@ -1,103 +1,90 @@
-// predict --json and simulate --json. Keys are stable; new ones may be added. Times are microseconds.
-//
-//   { "document": "npgpu-prediction", "version": 1, "device", "device_name", "simulated",
-//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order",
-//     "best": { streams, fewest, most, time_us, low_us, high_us, speed_up, bound, bound_time_us },
-//     "advised": { streams, chunks, order, time_us, chunk_in_bytes, chunk_out_bytes, device_bytes },
-//     "lean": the same with the least device memory, or null, "max_memory_bytes": null where it is not limited,
-//     "graph": { chains, time_us, gain (over the advised streams, a share), instantiate_us, pays_after (launches), or
-//                null } or null where its costs are not known,
-//     "error": { source, from_us, to_us, workloads, median, p95, most } of measured jobs as long as this one, or null,
-//     "notes": [ sentences ],
-//     "candidates": [ { streams, time_us, low_us, high_us } ] }
-//   With limited memory `advised` is the best that fits, and `best` what would be best without the limit.
-//
-//   { "document": "npgpu-simulation", "version": 1, "node", "simulated": true,
-//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order", "streams", "chunks", "total_us",
-//     "busy_us": { host, copy_in, copy_out, compute },
-//     "best": { streams, time_us, speed_up (over one stream), bound, bound_time_us },
-//     "candidates": [ { streams, time_us } ],
-//     "timeline": [ { stage, chunk, queue, server, start_us, end_us } ] }
-//   A simulation's times are from the first stream's creation.
+// predict --json and simulate --json. With limited memory `advised` is the best that fits, and `best` what would be
+// best without the limit. A simulation's times are from the first stream's creation.
 #include "netpipe/report/json.hpp"
 
 namespace npgpu {
 
+NPGPU_FORM(Job, &T::in_bytes, &T::out_bytes, us<"kernel_us", &T::kernel>, &T::blocks, &T::slots);
+struct BestStreams : Forecast {};
+NPGPU_FORM(BestStreams, within<&T::prediction, &Prediction::streams>, &T::fewest, &T::most,
+           called<"time_us", within<&T::time_us, &Estimate::value>>,
+           called<"low_us", within<&T::time_us, &Estimate::low>>,
+           called<"high_us", within<&T::time_us, &Estimate::high>>, within<&T::prediction, &Prediction::speed_up>,
+           within<&T::prediction, &Prediction::bound>,
+           us<"bound_time_us", within<&T::prediction, &Prediction::bound_time>>);
+struct SplitOf {
+  SplitTime split{};
+  Buffers buffers{};
+};
+NPGPU_FORM(SplitOf, within<&T::split, &SplitTime::streams>, within<&T::split, &SplitTime::chunks>,
+           within<&T::split, &SplitTime::order>,
+           us<"time_us", within<within<&T::split, &SplitTime::run>, &StreamRun::total>>,
+           called<"chunk_in_bytes", within<&T::buffers, &Buffers::in_bytes>>,
+           called<"chunk_out_bytes", within<&T::buffers, &Buffers::out_bytes>>,
+           called<"device_bytes", within<&T::buffers, &Buffers::all_bytes>>);
+NPGPU_FORM(
+    GraphAdvice, called<"chains", within<&T::advised, &SplitTime::streams>>,
+    us<"time_us", within<within<&T::advised, &SplitTime::run>, &StreamRun::total>>, &T::gain,
+    called<"instantiate_us", [](const T& g) { return g.instantiate ? microseconds(*g.instantiate) : not_measured; }>,
+    &T::pays_after);
+struct KnownError {
+  std::string source{};
+  LengthClass of{};
+};
+NPGPU_FORM(KnownError, &T::source, within<&T::of, &LengthClass::from_us>, within<&T::of, &LengthClass::to_us>,
+           within<&T::of, &LengthClass::workloads>, within<within<&T::of, &LengthClass::error>, &Spread::median>,
+           within<within<&T::of, &LengthClass::error>, &Spread::p95>,
+           within<within<&T::of, &LengthClass::error>, &Spread::most>);
+struct CandidateTime {
+  std::uint32_t streams = 1;
+  Estimate us{};
+};
+NPGPU_FORM(CandidateTime, &T::streams, called<"time_us", within<&T::us, &Estimate::value>>,
+           called<"low_us", within<&T::us, &Estimate::low>>, called<"high_us", within<&T::us, &Estimate::high>>);
+
 namespace {
 
-Json us(Seconds t) { return json_of(microseconds(t)); }
-
-Json job_json(const Job& job) {
-  return Json({entry("in_bytes", job.in_bytes), entry("out_bytes", job.out_bytes), entry("kernel_us", us(job.kernel)),
-               entry("blocks", job.blocks), entry("slots", job.slots)});
+SplitOf split_of(const ForecastReport& of, const SplitTime& s) {
+  return {s, s.streams ? buffers_of(of.job, s.chunks, s.streams) : Buffers{}};
 }
-
-Json split_json(const Job& job, const SplitTime& s) {
-  const Buffers b = buffers_of(job, s.chunks, s.streams);
-  return Json({entry("streams", s.streams), entry("chunks", s.chunks), entry("order", s.order),
-               entry("time_us", us(s.run.total)), entry("chunk_in_bytes", b.in_bytes),
-               entry("chunk_out_bytes", b.out_bytes), entry("device_bytes", b.all_bytes)});
+SplitOf advised(const ForecastReport& of) { return split_of(of, of.advice.advised); }
+std::optional<SplitOf> lean(const ForecastReport& of) {
+  return of.advice.lean ? std::optional(split_of(of, *of.advice.lean)) : std::nullopt;
 }
-
-Json graph_advice_json(const GraphAdvice& g) {
-  return Json({entry("chains", g.advised.streams), entry("time_us", us(g.advised.run.total)), entry("gain", g.gain),
-               entry("instantiate_us", g.instantiate ? us(*g.instantiate) : Json(nullptr)),
-               entry("pays_after", g.pays_after ? json_of(*g.pays_after) : Json(nullptr))});
+std::optional<KnownError> known_error(const ForecastReport& of) {
+  return of.advice.error ? std::optional(KnownError{of.advice.error_source, *of.advice.error}) : std::nullopt;
 }
-
-Json error_json(const Advice& a) {
-  if (!a.error) return nullptr;
-  const LengthClass& c = *a.error;
-  return Json({entry("source", a.error_source), entry("from_us", c.from_us), entry("to_us", c.to_us),
-               entry("workloads", c.workloads), entry("median", c.error.median), entry("p95", c.error.p95),
-               entry("most", c.error.most)});
+std::vector<CandidateTime> candidates(const ForecastReport& of) {
+  std::vector<CandidateTime> all;
+  for (const StreamTime& one : of.forecast.prediction.candidates)
+    all.push_back({one.streams, of.forecast.candidates_us[all.size()]});
+  return all;
 }
 
 }  // namespace
 
-void forecast_json(std::ostream& out, const ForecastReport& of) {
-  const Prediction& p = of.forecast.prediction;
-  const Estimate& best = of.forecast.time_us;
-  Json json({entry("document", "npgpu-prediction"), entry("version", 1), entry("device", of.costs->device),
-             entry("device_name", of.costs->device_name), entry("simulated", of.costs->simulated),
-             entry("job", job_json(of.job)), entry("order", of.order),
-             entry("best", Json{entry("streams", p.streams), entry("fewest", of.forecast.fewest),
-                                entry("most", of.forecast.most), entry("time_us", best.value),
-                                entry("low_us", best.low), entry("high_us", best.high), entry("speed_up", p.speed_up),
-                                entry("bound", p.bound), entry("bound_time_us", us(p.bound_time))}),
-             entry("advised", split_json(of.job, of.advice.advised)),
-             entry("lean", of.advice.lean ? split_json(of.job, *of.advice.lean) : Json(nullptr)),
-             entry("graph", of.advice.graph ? graph_advice_json(*of.advice.graph) : Json(nullptr)),
-             entry("max_memory_bytes", of.advice.max_memory ? Json(*of.advice.max_memory) : Json(nullptr)),
-             entry("error", error_json(of.advice)), entry("notes", of.notes), entry("candidates", Json::array())});
-  for (std::size_t i = 0; i < p.candidates.size(); ++i) {
-    const Estimate& e = of.forecast.candidates_us[i];
-    json["candidates"].push_back({entry("streams", p.candidates[i].streams), entry("time_us", e.value),
-                                  entry("low_us", e.low), entry("high_us", e.high)});
-  }
-  write_json(out, json, 1);
-}
+NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>, &T::job, &T::order,
+           called<"best", [](const T& of) { return BestStreams{of.forecast}; }>, called<"advised", &advised>,
+           called<"lean", &lean>, within<&T::advice, &Advice::graph>,
+           called<"max_memory_bytes", within<&T::advice, &Advice::max_memory>>, called<"error", &known_error>,
+           &T::notes, called<"candidates", &candidates>);
 
-void simulation_json(std::ostream& out, const Simulation& s) {
-  const Busy& busy = s.timeline.run.busy;
-  const Prediction& p = s.prediction;
-  Json json(
-      {entry("document", "npgpu-simulation"), entry("version", 1), entry("node", s.node), entry("simulated", true),
-       entry("job", job_json(s.job)), entry("order", s.order), entry("streams", s.streams),
-       entry("chunks", std::max(s.chunks, s.streams)), entry("total_us", us(s.timeline.run.total)),
-       entry("busy_us", Json{entry("host", us(busy.host)), entry("copy_in", us(busy.copy_in)),
-                             entry("copy_out", us(busy.copy_out)), entry("compute", us(busy.compute))}),
-       entry("best", Json{entry("streams", p.streams), entry("time_us", us(p.time)), entry("speed_up", p.speed_up),
-                          entry("bound", p.bound), entry("bound_time_us", us(p.bound_time))}),
-       entry("candidates", array_of(p.candidates,
-                                    [](const StreamTime& c) {
-                                      return Json({entry("streams", c.streams), entry("time_us", us(c.run.total))});
-                                    })),
-       entry("timeline", array_of(s.timeline.entries, [](const TimelineEntry& e) {
-               return Json({entry("stage", e.stage), entry("chunk", e.chunk), entry("queue", e.queue),
-                            entry("server", e.server), entry("start_us", us(e.start)), entry("end_us", us(e.end))});
-             }))});
-  write_json(out, json, 1);
-}
+void forecast_json(std::ostream& out, const ForecastReport& of) { write_document(out, "npgpu-prediction", 1, of); }
+
+NPGPU_FORM(Busy, us<"host", &T::host>, us<"copy_in", &T::copy_in>, us<"copy_out", &T::copy_out>,
+           us<"compute", &T::compute>);
+NPGPU_FORM(StreamTime, &T::streams, us<"time_us", within<&T::run, &StreamRun::total>>);
+NPGPU_FORM(Prediction, &T::streams, us<"time_us", &T::time>, &T::speed_up, &T::bound,
+           us<"bound_time_us", &T::bound_time>);
+NPGPU_FORM(TimelineEntry, &T::stage, &T::chunk, &T::queue, &T::server, us<"start_us", &T::start>,
+           us<"end_us", &T::end>);
+NPGPU_FORM(Simulation, &T::node, called<"simulated", [](const T&) { return true; }>, &T::job, &T::order, &T::streams,
+           called<"chunks", [](const T& s) { return std::max(s.chunks, s.streams); }>,
+           us<"total_us", within<within<&T::timeline, &Timeline::run>, &StreamRun::total>>,
+           called<"busy_us", within<within<&T::timeline, &Timeline::run>, &StreamRun::busy>>,
+           called<"best", &T::prediction>, within<&T::prediction, &Prediction::candidates>,
+           called<"timeline", within<&T::timeline, &Timeline::entries>>);
+
+void simulation_json(std::ostream& out, const Simulation& s) { write_document(out, "npgpu-simulation", 1, s); }
 
 }  // namespace npgpu

@@ -1,146 +1,84 @@
-// The overview as JSON, with all cases and intervals. What is not known is null, never 0. New keys may be added.
-//
-//   { "document": "npgpu-overview", "version": 3, "headline", "run": {...}, "seconds", "series",
-//     "verdict": "pass", "warn", "fail" or "skip",
-//     "health": [ { device, metric, health, value, limit, unit, text, basis,
-//                   explanations: [ { cause, what, evidence, remedy } ] } ],
-//     "devices": [ {                      GPUs first; then the host, if it was measured
-//       id, uuid, name, simulated,
-//       "copies": [ { name, title, usual (it is on the screen), limit_per_s, limit_source, half_rate_bytes, points,
-//                     unsteady, disturbed, unusable, error,
-//                     sizes: [ { bytes, time_us, rate_bytes_per_s, percent_of_limit, stop, disturbed } ]: those of the
-//                     screen, the largest last; npgpu-report has all } ],
-//       "bandwidth", "compute", "tensor", "energy" (W, pJ), "calls", "stream_costs":
-//           [ { name, value, low, high, unit, method, percent_of_peak, percent_at_clock, clock_mhz,
-//               unsteady (its interval is wide, even for its class), disturbed, note } ],
-//       "levels": [ { name, latency_ns, size_bytes: { value, low, high, method, reported, note } or null } ],
-//       "advice": [ { name, in_bytes, out_bytes, kernel_us, one_stream_us, enough_streams (the fewest within 1 % of the
-//                     best), enough_us, best_streams, best_us, speed_up, bound, bound_us } ],
-//       "telemetry": { visits, max_sm_clock_mhz, min_sm_clock_mhz, max_power_w, max_temperature_c, slowed_visits } } ],
-//     "differences": [ { device, what, value, low, high, others (their median), worse_by (share) } ],
-//     "quality": { points, unsteady, disturbed, unusable, compared, wrong,
-//                  classes: [ { time_class, points, unsteady, disturbed, unusable } ],
-//                  drift: [ { time_class, points, by_round } ], busy_sibling: { visits, points, adds },
-//                  errors: [ { title, error } ] },
-//     "not_measured": [ ... ] }
-//
-// time_us, rate_bytes_per_s and best_us are { value, low, high, method }, as in npgpu-report.
+// The overview as JSON, with all cases and intervals.
 #include "netpipe/report/json.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
 
+struct ShownSize : TransferResult {};
+NPGPU_FORM(ShownSize, within<&T::axes, &Transfers::Axes::bytes>, &T::time_us, called<"rate_bytes_per_s", &T::rate>,
+           &T::percent_of_limit, &T::stop, known<&T::disturbed>);
+struct ShownCurve : CopyCurve {
+  std::vector<ShownSize> sizes{};  // those of the screen, the largest last
+};
+NPGPU_FORM(ShownCurve, &T::name, called<"title", [](const T& curve) { return std::string(title(curve.question)); }>,
+           called<"usual", &T::is_usual>, in_place<&T::limit>, called<"half_rate_bytes", &T::half_bytes>,
+           in_place<&T::counts>, known<&T::error>, &T::sizes);
+NPGPU_FORM(Figure, &T::name, in_place<&T::value>, within<&T::value, &Estimate::unit>, &T::percent_of_peak,
+           &T::percent_at_clock, &T::clock_mhz, &T::unsteady, known<&T::disturbed>, known<&T::note>);
+struct LevelFigure : Parameter {};
+NPGPU_FORM(LevelFigure, in_place<&T::estimate>, called<"reported", &T::reference>, known<&T::note>);
+template <auto At>
+inline constexpr auto level_figure =
+    [](const MemoryLevel& level) { return level.*At ? std::optional(LevelFigure{*(level.*At)}) : std::nullopt; };
+NPGPU_FORM(MemoryLevel, &T::name, called<"latency_ns", level_figure<&T::latency>>,
+           called<"size_bytes", level_figure<&T::size>>);
+NPGPU_FORM(StreamAdvice, &T::name, within<&T::job, &Job::in_bytes>, within<&T::job, &Job::out_bytes>,
+           us<"kernel_us", within<&T::job, &Job::kernel>>, called<"one_stream_us", &T::one_us>,
+           called<"enough_streams", &T::enough>, &T::enough_us, called<"best_streams", &T::best>, &T::best_us,
+           &T::speed_up, &T::bound, us<"bound_us", &T::bound_time>);
+
 namespace {
 
-Json curve_json(const CopyCurve& curve, const CopySizes& sizes) {
-  Json json({entry("name", curve.name), entry("title", title(curve.question)), entry("usual", curve.is_usual)});
-  add_fields(json, curve.limit);
-  json["half_rate_bytes"] = json_of(curve.half_bytes);
-  add_fields(json, curve.counts);
-  json["error"] = or_null(curve.error);
-  json["sizes"] = Json::array();
-  for (const TransferResult& p : curve.points) {
-    const bool shown = p.axes.bytes == sizes.small || std::ranges::find(sizes.rates, p.axes.bytes) != sizes.rates.end();
-    if (!shown && &p != curve.largest()) continue;
-    json["sizes"].push_back({entry("bytes", p.axes.bytes), entry("time_us", p.time_us),
-                             entry("rate_bytes_per_s", p.rate), entry("percent_of_limit", p.percent_of_limit),
-                             entry("stop", p.stop), entry("disturbed", or_null(p.disturbed))});
-  }
-  return json;
-}
-Json curves_json(const std::vector<CopyCurve>& curves) {
+std::vector<ShownCurve> shown_curves(const DeviceOverview& device) {
   std::vector<const CopyCurve*> all;
-  for (const CopyCurve& curve : curves) all.push_back(&curve);
-  return array_of(curves, [sizes = sizes_of(all)](const CopyCurve& curve) { return curve_json(curve, sizes); });
-}
-
-Json figure_json(const Figure& f) {
-  Json json({entry("name", f.name)});
-  json.update(json_of(f.value));
-  json["unit"] = f.value.unit;
-  json.update(Json({entry("percent_of_peak", f.percent_of_peak), entry("percent_at_clock", f.percent_at_clock),
-                    entry("clock_mhz", f.clock_mhz), entry("unsteady", f.unsteady),
-                    entry("disturbed", or_null(f.disturbed)), entry("note", or_null(f.note))}));
-  return json;
-}
-
-Json of_level(const std::optional<Parameter>& p) {
-  if (!p) return nullptr;
-  Json json = json_of(p->estimate);
-  json["reported"] = json_of(p->reference);
-  json["note"] = or_null(p->note);
-  return json;
-}
-
-Json advice_json(const StreamAdvice& a) {
-  return Json({entry("name", a.name), entry("in_bytes", a.job.in_bytes), entry("out_bytes", a.job.out_bytes),
-               entry("kernel_us", microseconds(a.job.kernel)), entry("one_stream_us", a.one_us),
-               entry("enough_streams", a.enough), entry("enough_us", a.enough_us), entry("best_streams", a.best),
-               entry("best_us", a.best_us), entry("speed_up", a.speed_up), entry("bound", a.bound),
-               entry("bound_us", microseconds(a.bound_time))});
-}
-
-Json device_json(const DeviceOverview& device) {
-  Json json({entry("id", device.id), entry("uuid", or_null(device.uuid)), entry("name", device.name),
-             entry("simulated", device.simulated), entry("copies", curves_json(device.copies)),
-             entry("bandwidth", array_of(device.bandwidth, figure_json)),
-             entry("compute", array_of(device.compute, figure_json)),
-             entry("tensor", array_of(device.tensor, figure_json)),
-             entry("energy", array_of(device.energy, figure_json))});
-  json["levels"] = array_of(device.levels, [](const MemoryLevel& level) {
-    return Json({entry("name", level.name), entry("latency_ns", of_level(level.latency)),
-                 entry("size_bytes", of_level(level.size))});
-  });
-  json["calls"] = array_of(device.calls, figure_json);
-  json["stream_costs"] = array_of(device.stream_costs, figure_json);
-  json["advice"] = array_of(device.advice, advice_json);
-  json["telemetry"] = json_of(range_of(device.telemetry));
-  return json;
-}
-
-Json quality_json(const Quality& q) {
-  Json json = json_of(q.all);
-  json["compared"] = q.compared;
-  json["wrong"] = q.wrong;
-  json["classes"] = array_of(q.classes, [](const auto& one) {
-    Json of_class({entry("time_class", one.first)});
-    add_fields(of_class, one.second);
-    return of_class;
-  });
-  json["drift"] = array_of(q.drift, [](const Drift& d) {
-    return Json({entry("time_class", d.time_class), entry("points", d.points), entry("by_round", d.by_round)});
-  });
-  json["beside_others"] = array_of(q.beside, [](const BesideOthers& b) {
-    return Json(
-        {entry("gpu", b.gpu), entry("what", b.what), entry("beside_us", b.beside_us), entry("alone_us", b.alone_us)});
-  });
-  json["busy_sibling"] = json_of(q.siblings);
-  json["errors"] = array_of(q.errors, [](const auto& one) {
-    return Json({entry("title", one.first), entry("error", one.second)});
-  });
-  return json;
+  for (const CopyCurve& curve : device.copies) all.push_back(&curve);
+  const CopySizes sizes = sizes_of(all);
+  std::vector<ShownCurve> shown;
+  for (const CopyCurve& curve : device.copies) {
+    ShownCurve& one = shown.emplace_back(ShownCurve{curve, {}});
+    for (const TransferResult& p : curve.points) {
+      const bool on_screen = p.axes.bytes == sizes.small || std::ranges::count(sizes.rates, p.axes.bytes) != 0;
+      if (on_screen || &p == curve.largest()) one.sizes.push_back({p});
+    }
+  }
+  return shown;
 }
 
 }  // namespace
 
-void report_overview_json(std::ostream& out, const Overview& all) {
-  Json json({entry("document", "npgpu-overview"), entry("version", 3), entry("headline", headline_of(all)),
-             entry("run", all.run), entry("seconds", all.seconds), entry("series", all.series),
-             entry("verdict", worst_of(all.health)), entry("health", all.health)});
-  json["devices"] = array_of(all.gpus, device_json);
-  if (all.host) json["devices"].push_back(device_json(*all.host));
-  json["differences"] = array_of(all.differences, [](const Difference& d) {
-    return Json({entry("device", d.device), entry("what", d.what), entry("value", d.value.value),
-                 entry("low", d.value.low), entry("high", d.value.high), entry("others", d.others),
-                 entry("worse_by", d.worse_by)});
-  });
-  json["quality"] = quality_json(all.quality);
-  json["not_measured"] = json_of(all.missing);
-  write_json(out, json, 1);
-}
+NPGPU_FORM(DeviceOverview, &T::id, known<&T::uuid>, &T::name, &T::simulated, called<"copies", &shown_curves>,
+           &T::bandwidth, &T::compute, &T::tensor, &T::energy, &T::levels, &T::calls, &T::stream_costs, &T::advice,
+           called<"telemetry", [](const T& device) { return range_of(device.telemetry); }>);
+NPGPU_FORM(Difference, &T::device, &T::what, within<&T::value, &Estimate::value>, within<&T::value, &Estimate::low>,
+           within<&T::value, &Estimate::high>, &T::others, &T::worse_by);
+using ClassCounts = std::pair<TimeClass, PointCounts>;
+NPGPU_FORM(ClassCounts, called<"time_class", &T::first>, in_place<&T::second>);
+struct DriftOf : Drift {};  // without its intervals
+NPGPU_FORM(DriftOf, &T::time_class, &T::points, &T::by_round);
+NPGPU_FORM(BesideOthers, &T::gpu, &T::what, &T::beside_us, &T::alone_us);
+using SeriesFault = std::pair<std::string, std::string>;
+NPGPU_FORM(SeriesFault, called<"title", &T::first>, called<"error", &T::second>);
+NPGPU_FORM(Quality, in_place<&T::all>, &T::compared, &T::wrong, &T::classes,
+           called<"drift",
+                  [](const T& q) {
+                    std::vector<DriftOf> all;
+                    for (const Drift& drift : q.drift) all.push_back({drift});
+                    return all;
+                  }>,
+           called<"beside_others", &T::beside>, called<"busy_sibling", &T::siblings>, &T::errors);
+NPGPU_FORM(Overview, called<"headline", &headline_of>, &T::run, &T::seconds, &T::series,
+           called<"verdict", [](const T& all) { return worst_of(all.health); }>, &T::health,
+           called<"devices",
+                  [](const T& all) {
+                    std::vector<DeviceOverview> devices = all.gpus;
+                    if (all.host) devices.push_back(*all.host);
+                    return devices;
+                  }>,
+           &T::differences, &T::quality, called<"not_measured", &T::missing>);
+
+void report_overview_json(std::ostream& out, const Overview& all) { write_document(out, "npgpu-overview", 3, all); }
 
 }  // namespace npgpu
