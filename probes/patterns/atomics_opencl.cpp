@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "probes/walks.hpp"
 #include "probes/opencl.hpp"
 #include "probes/patterns/patterns.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::opencl {
 
@@ -44,13 +44,13 @@ __kernel void add_words(volatile __global uint* words, uint own_words, uint stri
 #endif
 }
 )cl";
-constexpr unsigned ilp = patterns::ilp_of_words;
-static_assert(ilp == 8);
+constexpr unsigned words_of_a_thread = patterns::ilp_of_words;
+static_assert(words_of_a_thread == 8);
 
 class OpenclAtomicsRunner final : public OpenclSumsRunner {
  public:
   using OpenclSumsRunner::OpenclSumsRunner;
-  double work() const override { return static_cast<double>(threads()) * ilp; }
+  double work() const override { return static_cast<double>(threads()) * words_of_a_thread; }
 
  private:
   bool local() const { return question().space == Space::shared; }
@@ -72,7 +72,7 @@ class OpenclAtomicsRunner final : public OpenclSumsRunner {
   }
   // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
   std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {
-    return fetches() ? static_cast<std::uint32_t>(sum_below(steps * ilp)) : 0;
+    return fetches() ? static_cast<std::uint32_t>(sum_below(steps * words_of_a_thread)) : 0;
   }
   std::optional<std::string> wrong_result() override {
     const auto words = read<std::uint32_t>(words_, blocks_of_words() * own_words());
