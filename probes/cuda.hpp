@@ -8,8 +8,8 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "netpipe/devices/host/memory.hpp"
-#include "probes/walks.hpp"
 #include "probes/runner.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::cuda {
 

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/walks.hpp"
 #include "probes/cuda.hpp"
 #include "probes/shapes.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::cuda {
 

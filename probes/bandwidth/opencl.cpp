@@ -15,10 +15,10 @@
 
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/each_once.hpp"
-#include "probes/walks.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/patterns/patterns.hpp"
 #include "probes/shapes.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::opencl {
 

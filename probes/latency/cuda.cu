@@ -19,8 +19,8 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
-#include "probes/walks.hpp"
 #include "probes/shapes.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::cuda {
 

@@ -15,8 +15,8 @@
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"
-#include "probes/walks.hpp"
 #include "probes/shapes.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::opencl {
 

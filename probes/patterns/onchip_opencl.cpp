@@ -1,9 +1,9 @@
 // Reads of local memory by an OpenCL device's work-items, by stride: its bandwidth, and its banks. As on CUDA
-// (probes/patterns/onchip.cu), where local memory is called shared. OpenCL has no word for caches of global memory, and no
-// load that goes through one of them or past it: l1 and l2 have no kernel here.
-#include "probes/walks.hpp"
+// (probes/patterns/onchip.cu), where local memory is called shared. OpenCL has no word for caches of global memory, and
+// no load that goes through one of them or past it: l1 and l2 have no kernel here.
 #include "probes/opencl.hpp"
 #include "probes/patterns/patterns.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::opencl {
 

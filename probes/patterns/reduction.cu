@@ -17,8 +17,8 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
-#include "probes/walks.hpp"
 #include "probes/patterns/patterns.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::cuda {
 

@@ -15,8 +15,8 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
-#include "probes/walks.hpp"
 #include "probes/tma/copies.cuh"
+#include "probes/walks.hpp"
 
 namespace npgpu::cuda {
 
