@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <set>
+#include <thread>
 #include <tuple>
 
+#include "netpipe/campaign/condition.hpp"
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/signals.hpp"
@@ -23,9 +26,11 @@ namespace {
 struct Made {
   bool allows_context_reset = true;
   Workload fails = Workload::none;  // of this workload every job fails, but of none
+  ErrorKind fails_as = ErrorKind::failed;
   bool opens = true;
-  int runs = 0, calibrations = 0, warm_ups = 0;
-  int stops_at = 0;  // this run asks the program to stop
+  int opened = 0, runs = 0, calibrations = 0, warm_ups = 0;
+  std::vector<double> clocks_mhz{};  // of visits, in their order
+  int stops_at = 0;                  // this run asks the program to stop
 };
 
 // Copies take 1 ms; a kernel 1 us an iteration.
@@ -34,7 +39,7 @@ class MadeRunner final : public Runner<Jobs> {
   explicit MadeRunner(Made& made) : made_(made) {}
   void prepare(const JobStep& step) override {
     if (step.question.workload != Workload::none && step.question.workload == made_.fails)
-      throw Error(ErrorKind::failed, "it broke");
+      throw Error(made_.fails_as, "it broke");
     job_ = step.axes;
   }
   bool run(std::uint64_t, std::vector<JobSample>& samples) override {
@@ -57,6 +62,14 @@ class MadeRunner final : public Runner<Jobs> {
     return chosen;
   }
   void warm_up(Seconds) override { ++made_.warm_ups; }
+  Telemetry telemetry() override {
+    Telemetry now;
+    if (!made_.clocks_mhz.empty()) {
+      now.sm_clock_mhz = made_.clocks_mhz.front();
+      made_.clocks_mhz.erase(made_.clocks_mhz.begin());
+    }
+    return now;
+  }
   const Clock& clock() const override { return steady_clock(); }
   std::string binding() const override { return "made"; }
 
@@ -79,7 +92,8 @@ class MadeBackend final : public Backend<Jobs> {
   MemoryNeed available(const JobCase&) const override { return {GiB, GiB}; }
   bool allows_context_reset() const override { return made_.allows_context_reset; }
   std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep>) const override {
-    if (!made_.opens) throw Error(ErrorKind::failed, "out of memory");
+    ++made_.opened;
+    if (!made_.opens) throw Error(made_.fails_as, "out of memory");
     return std::make_unique<MadeRunner>(made_);
   }
 
@@ -141,17 +155,30 @@ Result run(const std::filesystem::path& path, Made& made, const std::vector<JobS
   return ran;
 }
 
-// Counts how often its devices were begun anew.
+// Counts how often its devices were begun anew; their links are trained as `links` says, look by look.
 class MadeFamily final : public DeviceFamily {
  public:
-  explicit MadeFamily(std::vector<std::string>& anew) : anew_(anew) {}
+  explicit MadeFamily(std::vector<std::string>& anew, std::vector<LinkState> links = {})
+      : anew_(anew), links_(std::move(links)) {}
   std::string_view kind() const override { return "made"; }
   bool has_gpus() const override { return false; }
   std::vector<DeviceInfo> list() const override { return {}; }
   void reset_context(const std::string& id) const override { anew_.push_back(id); }
+  LinkState link_state(const std::string&) const override { return links_.at(looks_++); }
 
  private:
   std::vector<std::string>& anew_;
+  std::vector<LinkState> links_;
+  mutable std::size_t looks_ = 0;
+};
+
+struct JoinedFamily {
+  explicit JoinedFamily(std::vector<std::string>& anew, std::vector<LinkState> links = {}) {
+    join<DeviceFamily>(std::make_unique<MadeFamily>(anew, std::move(links)));
+  }
+  ~JoinedFamily() {
+    std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
+  }
 };
 
 }  // namespace
@@ -378,6 +405,55 @@ TEST_CASE("a runner that does not open is an error of every series of its batch"
   CHECK(ran.trace.of<Jobs>().at(1).error == "out of memory");
 }
 
+TEST_CASE("a device that was lost, at opening or at a point, is not touched again") {
+  const ScratchFolder folder;
+  Made at_point{.fails = Workload::memory, .fails_as = ErrorKind::lost};
+  const Result ran = run(folder / "point.h5", at_point, {step(Workload::memory, 1), step(Workload::compute, 4)});
+  CHECK(at_point.runs == 0);
+  CHECK(ran.campaign.failures.size() == 2);
+  CHECK(ran.trace.of<Jobs>().at(1).error == "made:0 was lost before");
+  Made at_open{.fails_as = ErrorKind::lost, .opens = false};
+  const MadeBackend backend(at_open);
+  Plan plan;
+  for (const Workload workload : {Workload::memory, Workload::compute})
+    add<Jobs>(plan, backend, made_device(), {step(workload, 1)});
+  CHECK(run_campaign(plan, options_for(folder / "open.h5")).failures.size() == 2);
+  CHECK(at_open.opened == 1);
+}
+
+TEST_CASE("a visit at another clock than the point's first one is marked so") {
+  const ScratchFolder folder;
+  Made made{.clocks_mhz = {1980, 1980, 1410}};
+  const Result ran = run(folder / "t.h5", made, {step(Workload::memory, 1)}, IfExists::refuse, made_device(), 3);
+  std::vector<bool> changed;
+  for (const Visit<Jobs>& visit : ran.trace.of<Jobs>().at(0).visits)
+    changed.push_back(visit.disturbed & static_cast<std::uint32_t>(Cause::clock_changed));
+  CHECK(changed == std::vector{false, false, true});
+}
+
+TEST_CASE("a link is as wide as it was at its widest while something was copied") {
+  const ScratchFolder folder;
+  std::vector<std::string> anew;
+  const JoinedFamily joined(anew, {{5, 16}, {4, 8}});
+  DeviceInfo device = made_device();
+  campaign::Conditions conditions({device});
+  for (int look = 0; look < 2; ++look) {
+    conditions.copied(device, 64 * MiB);
+    conditions.copied(device, 64 * MiB);  // too soon for another look
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("first"), made_provenance());
+    conditions.note(writer);
+    writer.finish();
+  }
+  const Trace trace = read_trace(folder / "t.h5");
+  const auto noted = std::ranges::find(trace.provenance, "gpu0_after", &Provenance::value_type::first);
+  REQUIRE(noted != trace.provenance.end());
+  CHECK(number_fact(noted->second, "pcie_generation_copying") == 5);
+  CHECK(number_fact(noted->second, "pcie_lanes_copying") == 16);
+}
+
 TEST_CASE("a device is warmed up once for a batch, and a simulated one never") {
   const ScratchFolder folder;
   Made made;
@@ -414,6 +490,9 @@ TEST_CASE("a batch that needs more memory than is free is left out, with what wo
         "jobs made:0 memory breadth-first pooled: needs 2 GiB of host memory, and 1 GiB are free: measure smaller "
         "jobs (--bytes-in, --bytes-out)");
   CHECK(plan.points() == 0);
+  const MadeBackend all_of_it(made, {GiB, GiB});
+  add<Jobs>(plan, all_of_it, made_device(), {step(Workload::memory, 1)});
+  CHECK(plan.points() == 1);
 }
 
 TEST_CASE("the guess of the time stays between a point's least trials and its budget") {
@@ -429,6 +508,30 @@ TEST_CASE("the guess of the time stays between a point's least trials and its bu
   CHECK(guessed < how.adaptive.budget.count());
   host.simulated = true;
   CHECK(campaign::guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
+}
+
+TEST_CASE(
+    "the guess of a whole plan: GPUs that measure side by side take as long as the slowest, and the host comes on "
+    "top") {
+  Made made;
+  const MadeBackend backend(made);
+  MeasureOptions options = options_for("never.h5");
+  const auto guessed = [&](std::initializer_list<std::pair<const char*, std::uint32_t>> devices, bool side_by_side) {
+    Plan plan;
+    for (const auto& [id, points] : devices) {
+      DeviceInfo device = made_device();
+      device.id = id;
+      std::vector<JobStep> steps;
+      for (std::uint32_t chunks = 1; chunks <= points; ++chunks) steps.push_back(step(Workload::memory, chunks));
+      add<Jobs>(plan, backend, device, steps);
+    }
+    options.side_by_side = side_by_side;
+    return guess(plan, options).count();
+  };
+  const double one = guessed({{"made:0", 1}}, false);
+  REQUIRE(one > 0);
+  for (const auto& [side_by_side, points] : {std::pair{false, 6}, {true, 5}})
+    CHECK(guessed({{"made:0", 1}, {"made:1", 3}, {"host", 2}}, side_by_side) == doctest::Approx(points * one));
 }
 
 TEST_CASE("converged is what has its published interval within the tolerance, and visits go where they narrow it") {
@@ -458,13 +561,12 @@ TEST_CASE("converged is what has its published interval within the tolerance, an
 TEST_CASE("each round but the first finds its devices begun anew") {
   const ScratchFolder folder;
   std::vector<std::string> anew;
-  join<DeviceFamily>(std::make_unique<MadeFamily>(anew));
+  const JoinedFamily joined(anew);
   Made made;
   const std::vector<JobStep> steps{step(Workload::memory, 1), step(Workload::compute, 4)};
   (void)run(folder / "t.h5", made, steps, IfExists::refuse, made_device(), 3);
   Made library{.allows_context_reset = false};
   (void)run(folder / "u.h5", library, steps, IfExists::refuse, made_device(), 3);
-  std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
   CHECK(anew == std::vector<std::string>{"made:0", "made:0"});
 }
 

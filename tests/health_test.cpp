@@ -211,6 +211,9 @@ TEST_CASE("points that scatter warn where they are more than chance explains, an
         "6 of 9 points are steady from visit to visit; so few of 9 may be chance");
   CHECK(finding(with(7, 0), "converged").health == Health::pass);
   CHECK(finding(with(8, 0), "converged").health == Health::warn);
+  Made once;  // one visit shows nothing of the next
+  for (int i = 0; i < 9; ++i) once.copy(MiB << i, 55);
+  CHECK(finding(once.trace(), "converged").text == "steadiness: no point has several visits");
   // Beside others it is they who make points scatter.
   CHECK(finding(with(4, 4), "converged").text == "5 of 5 points are steady from visit to visit");
   CHECK(finding(with(9, 5), "converged").health == Health::skip);
@@ -418,6 +421,24 @@ TEST_CASE("wrong results break a node") {
   const HealthRules rules{.reference = {}, .figures = {}, .expected = {}, .required = {"h2d_rate"}};
   CHECK(cause(finding(made.trace(), "h2d_rate", rules)) == "corrupt");
   CHECK(verdict_of(health_of(made.trace(), rules)) == CheckVerdict::broken);
+}
+
+TEST_CASE("the memory's rate is of sets that are at least four times as large as L2") {
+  ProbeSeries memory = probe_sweep();
+  memory.question.probe = "bandwidth";
+  memory.question.operation = Operation::read;
+  memory.question.form = Form::streaming;
+  memory.question.space = Space::global;
+  memory.limit = {3.35e12, "2619 MHz * 5120 bit * 2 (double data rate)"};
+  // 2 L2 in part from L2, at twice the rate.
+  for (int visit = 0; visit < 3; ++visit) {
+    add_point(memory, {.blocks = 132, .threads = 1024, .bytes = 100 * MiB}, 100.0 * MiB, {100.0 * MiB / 6e6});
+    add_point(memory, {.blocks = 132, .threads = 1024, .bytes = 200 * MiB}, 200.0 * MiB, {200.0 * MiB / 3e6});
+  }
+  Made made = Made().at(55);
+  made.before.emplace_back("l2_bytes", std::int64_t{50 * MiB});
+  made.probes = {memory};
+  CHECK(finding(made.trace(), "memory_read_rate").value == doctest::Approx(3e12));
 }
 
 TEST_CASE("a figure that is required and not there failed to run") {
@@ -995,6 +1016,20 @@ TEST_CASE("a GPU that others copy to is judged by its counters, and windows of e
   const HealthFinding hot = finding(energy, "throttle");
   CHECK(hot.health == Health::warn);
   CHECK(hot.text == "throttled in 1 of 1 visits: too hot; windows of energy are full load for seconds");
+  // However many they are, they prove nothing of other visits, and excuse none of them.
+  const auto with_windows = [&](std::uint64_t reasons_of_windows, std::uint64_t reasons_of_copies) {
+    Made copies = Made().at(55);
+    for (Visit<Transfers>& one : copies.copies.visits)
+      one.telemetry = {.sm_clock_mhz = 1980, .throttle_reasons = reasons_of_copies};
+    EnergySeries many = windows;
+    many.visits[0].telemetry.throttle_reasons = reasons_of_windows;
+    many.visits.resize(1000, many.visits[0]);
+    Trace both = copies.trace();
+    both.of<Energies>() = {many};
+    return finding(both, "throttle").health;
+  };
+  CHECK(with_windows(0x20, 0) == Health::warn);
+  CHECK(with_windows(0, 0x20) == Health::fail);
 }
 
 TEST_CASE("where the link could not be read, nobody says that it is trained as it should be") {

@@ -117,6 +117,8 @@ TEST_CASE("a walk lies in its memory: the last lane's last word is below the end
   // 16 KiB are 4096 words. Lane 31 of stride 64 is at 1984, the last of 32 warps 31 further: 2080 words are left.
   const Shape shape{.blocks = 1, .threads = 1024, .ilp = 8, .access_bytes = 4, .bytes = 16 * KiB, .stride = 64};
   CHECK(patterns::span_words(shape, Space::shared) == 2080);
+  // One warp alone, as in constant memory: 4096 - 1984 - 1 words are left, in steps of 8.
+  CHECK(patterns::span_words(shape, Space::constant) == 2104);
   Shape small = shape;
   small.bytes = 8 * KiB;  // 2048 words, of which 2016 are reached at once
   CHECK(patterns::span_words(small, Space::shared) == 32);

@@ -9,14 +9,16 @@ using Kind = Schedule::Step::Kind;
 
 namespace {
 
-// Drives a schedule with an operation of constant length until it stops; returns the trials' repeats.
-std::vector<std::uint64_t> drive(Schedule& s, std::uint64_t bytes, Seconds operation, std::uint64_t cap = 0) {
-  std::vector<std::uint64_t> trials;
+// Drives a schedule with an operation of constant length until it stops; returns the trials' repeats, or those that
+// warmed up.
+std::vector<std::uint64_t> drive(Schedule& s, std::uint64_t bytes, Seconds operation, std::uint64_t cap = 0,
+                                 Kind wanted = Kind::trial) {
+  std::vector<std::uint64_t> repeats;
   s.begin(bytes, cap);
   for (;;) {
     const auto step = s.next();
-    if (step.kind == Kind::stop) return trials;
-    if (step.kind == Kind::trial) trials.push_back(step.repeats);
+    if (step.kind == Kind::stop) return repeats;
+    if (step.kind == wanted) repeats.push_back(step.repeats);
     const Seconds t = operation * static_cast<double>(step.repeats);
     s.record(t, t);
   }
@@ -63,6 +65,8 @@ TEST_CASE("adaptive: equal trials stop at the least number, each of the wanted l
   CHECK(trials.size() == 9);
   CHECK(trials.front() == 100);  // 1 ms / 10 us
   CHECK(s->next().why == Stop::converged);
+  // Warm-up ends at the first run of at least a quarter of a trial: 64 * 10 us.
+  CHECK(drive(*s, 1, Seconds{10e-6}, 0, Kind::warm_up) == std::vector<std::uint64_t>{1, 4, 16, 64});
   // One repeat where the operation is longer than a trial.
   CHECK(drive(*s, 1, Seconds{0.5}).front() == 1);
 }
