@@ -1,6 +1,5 @@
 """Runs the program as a user does. Every script here takes the program's path as its first argument."""
 import importlib
-import json
 import os
 import signal
 import subprocess
@@ -18,9 +17,6 @@ SOURCE = os.environ.get("NPGPU_SOURCE_DIR", os.path.join(os.path.dirname(__file_
 class Result:
     def __init__(self, done):
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    def json(self):
-        return json.loads(self.out)
 
 
 def run(*arguments, cwd=None, env=None, timeout=300):
