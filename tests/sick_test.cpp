@@ -399,7 +399,7 @@ TEST_CASE("each GPU of a node is judged, and each kind of measurement, also wher
   CHECK(verdict_of(health_of(timeless)) == CheckVerdict::failed_to_run);
   // With a second process the times say nothing of a GPU's health, and the results all the same.
   const auto spoil = [&](auto& series) {
-    REQUIRE(series.question.beside != decltype(series.question.beside){});
+    REQUIRE(is_beside(series.question));
     for (auto& sample : series.samples)
       if (sample.intact == 1) sample.intact = 0;
     series.samples.at(0).intact = 0;
