@@ -1,160 +1,11 @@
 // From a plan into a trace, over backends made for the purpose, whose times, refusals and failures are given.
-#include <doctest/doctest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <map>
-#include <set>
-#include <tuple>
-
-#include "netpipe/campaign/guess.hpp"
-#include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/signals.hpp"
-#include "tests/made_trace.hpp"
+#include "tests/made_campaign.hpp"
 
 namespace campaign_test {
 
+using namespace made_campaign;
 using namespace npgpu;
 using namespace npgpu::cli;
-
-namespace {
-
-struct Made {
-  bool allows_context_reset = true;
-  Workload fails = Workload::none;  // of this workload every job fails, but of none
-  bool opens = true;
-  int runs = 0, calibrations = 0, warm_ups = 0;
-  int stops_at = 0;  // this run asks the program to stop
-};
-
-// Copies take 1 ms; a kernel 1 us an iteration.
-class MadeRunner final : public Runner<Jobs> {
- public:
-  explicit MadeRunner(Made& made) : made_(made) {}
-  void prepare(const JobStep& step) override {
-    if (step.question.workload != Workload::none && step.question.workload == made_.fails)
-      throw Error(ErrorKind::failed, "it broke");
-    job_ = step.axes;
-  }
-  bool run(std::uint64_t, std::vector<JobSample>& samples) override {
-    if (++made_.runs == made_.stops_at) raise(SIGTERM);
-    samples.emplace_back().host_us = 1e3 + static_cast<double>(job_.iterations);
-    return true;
-  }
-  std::optional<std::string> check(std::span<JobSample> last) override {
-    last[0].intact = 1;
-    return std::nullopt;
-  }
-  JobStep settled(const JobStep& step, std::span<const JobShape> known) override {
-    JobStep chosen = step;
-    if (step.axes.kernel_ratio > 0) {
-      made_.calibrations += known.empty();
-      chosen.axes.iterations =
-          known.empty() ? static_cast<std::uint64_t>(1000 * step.axes.kernel_ratio) : known[0].iterations;
-      chosen.axes.kernel_ratio = 0;
-    }
-    return chosen;
-  }
-  void warm_up(Seconds) override { ++made_.warm_ups; }
-  const Clock& clock() const override { return steady_clock(); }
-  std::string binding() const override { return "made"; }
-
- private:
-  Made& made_;
-  JobShape job_;
-};
-
-class MadeBackend final : public Backend<Jobs> {
- public:
-  explicit MadeBackend(Made& made, MemoryNeed need = {}) : made_(made), need_(need) {}
-  std::string_view name() const override { return "made"; }
-  std::string_view device_kind() const override { return "made"; }
-  std::string_view summary() const override { return "made"; }
-  std::optional<std::string> refuses(const JobStep& step) const override {
-    if (step.axes.streams > 100) return "too many streams";
-    return std::nullopt;
-  }
-  MemoryNeed needs(std::span<const JobStep>) const override { return need_; }
-  MemoryNeed available(const JobCase&) const override { return {GiB, GiB}; }
-  bool allows_context_reset() const override { return made_.allows_context_reset; }
-  std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep>) const override {
-    if (!made_.opens) throw Error(ErrorKind::failed, "out of memory");
-    return std::make_unique<MadeRunner>(made_);
-  }
-
- private:
-  Made& made_;
-  MemoryNeed need_;
-};
-
-JobStep step(Workload workload, std::uint32_t chunks, double ratio = 0) {
-  return {{.device = "made:0", .workload = workload},
-          {.bytes_in = MiB,
-           .bytes_out = MiB,
-           .kernel_bytes = MiB,
-           .iterations = ratio > 0 ? 0u : 7u,
-           .chunks = chunks,
-           .streams = chunks,
-           .kernel_ratio = ratio}};
-}
-
-DeviceInfo made_device() {
-  DeviceInfo device;
-  device.id = "made:0";
-  device.simulated = true;  // nothing to warm up
-  return device;
-}
-
-MeasureOptions options_for(const std::filesystem::path& path, IfExists if_exists = IfExists::refuse,
-                           std::uint32_t rounds = 1, std::uint64_t seed = 1) {
-  MeasureOptions options;
-  options.output = path;
-  options.plan = "made";
-  options.if_exists = if_exists;
-  options.progress = ProgressForm::none;
-  options.seed = seed;
-  for_each_kind([&]<class K>() {
-    auto& repetition = std::get<RepetitionOf<K>>(options.repetitions);
-    repetition.is_classic = true;
-    repetition.rounds = rounds;
-    repetition.classic.trials = 2;
-    repetition.classic.fixed_repeats = 1;
-  });
-  return options;
-}
-
-struct Result {
-  CampaignResult campaign;
-  Trace trace;
-};
-
-Result run(const std::filesystem::path& path, Made& made, const std::vector<JobStep>& steps,
-           IfExists if_exists = IfExists::refuse, DeviceInfo device = made_device(), std::uint32_t rounds = 1,
-           std::uint64_t seed = 1) {
-  const MadeBackend backend(made);
-  Plan plan;
-  add<Jobs>(plan, backend, device, steps);
-  Result ran;
-  ran.campaign = run_campaign(plan, options_for(path, if_exists, rounds, seed));
-  ran.trace = read_trace(path);
-  return ran;
-}
-
-// Counts how often its devices were begun anew.
-class MadeFamily final : public DeviceFamily {
- public:
-  explicit MadeFamily(std::vector<std::string>& anew) : anew_(anew) {}
-  std::string_view kind() const override { return "made"; }
-  bool has_gpus() const override { return false; }
-  std::vector<DeviceInfo> list() const override { return {}; }
-  void reset_context(const std::string& id) const override { anew_.push_back(id); }
-
- private:
-  std::vector<std::string>& anew_;
-};
-
-}  // namespace
 
 TEST_CASE("steps go from case to case in the plan's order, and trials are numbered through") {
   const ScratchFolder folder;
@@ -378,6 +229,55 @@ TEST_CASE("a runner that does not open is an error of every series of its batch"
   CHECK(ran.trace.of<Jobs>().at(1).error == "out of memory");
 }
 
+TEST_CASE("a device that was lost, at opening or at a point, is not touched again") {
+  const ScratchFolder folder;
+  Made at_point{.fails = Workload::memory, .fails_as = ErrorKind::lost};
+  const Result ran = run(folder / "point.h5", at_point, {step(Workload::memory, 1), step(Workload::compute, 4)});
+  CHECK(at_point.runs == 0);
+  CHECK(ran.campaign.failures.size() == 2);
+  CHECK(ran.trace.of<Jobs>().at(1).error == "made:0 was lost before");
+  Made at_open{.fails_as = ErrorKind::lost, .opens = false};
+  const MadeBackend backend(at_open);
+  Plan plan;
+  for (const Workload workload : {Workload::memory, Workload::compute})
+    add<Jobs>(plan, backend, made_device(), {step(workload, 1)});
+  CHECK(run_campaign(plan, options_for(folder / "open.h5")).failures.size() == 2);
+  CHECK(at_open.opened == 1);
+}
+
+TEST_CASE("a visit at another clock than the point's first one is marked so") {
+  const ScratchFolder folder;
+  Made made{.clocks_mhz = {1980, 1980, 1410}};
+  const Result ran = run(folder / "t.h5", made, {step(Workload::memory, 1)}, IfExists::refuse, made_device(), 3);
+  std::vector<bool> changed;
+  for (const Visit<Jobs>& visit : ran.trace.of<Jobs>().at(0).visits)
+    changed.push_back(visit.disturbed & static_cast<std::uint32_t>(Cause::clock_changed));
+  CHECK(changed == std::vector{false, false, true});
+}
+
+TEST_CASE("a link is as wide as it was at its widest while something was copied") {
+  const ScratchFolder folder;
+  std::vector<std::string> anew;
+  const JoinedFamily joined(anew, {{5, 16}, {4, 8}});
+  DeviceInfo device = made_device();
+  campaign::Conditions conditions({device});
+  for (int look = 0; look < 2; ++look) {
+    conditions.copied(device, 64 * MiB);
+    conditions.copied(device, 64 * MiB);  // too soon for another look
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("first"), made_provenance());
+    conditions.note(writer);
+    writer.finish();
+  }
+  const Trace trace = read_trace(folder / "t.h5");
+  const auto noted = std::ranges::find(trace.provenance, "gpu0_after", &Provenance::value_type::first);
+  REQUIRE(noted != trace.provenance.end());
+  CHECK(number_fact(noted->second, "pcie_generation_copying") == 5);
+  CHECK(number_fact(noted->second, "pcie_lanes_copying") == 16);
+}
+
 TEST_CASE("a device is warmed up once for a batch, and a simulated one never") {
   const ScratchFolder folder;
   Made made;
@@ -390,82 +290,15 @@ TEST_CASE("a device is warmed up once for a batch, and a simulated one never") {
   CHECK(made.warm_ups == 1);
 }
 
-TEST_CASE("each reason to leave something out is told once, with the number of points") {
-  Made made;
-  const MadeBackend backend(made);
-  Plan plan;
-  add<Jobs>(plan, backend, made_device(),
-            {step(Workload::memory, 1), step(Workload::memory, 128), step(Workload::memory, 256)});
-  REQUIRE(plan.left_out.size() == 1);
-  CHECK(plan.left_out[0] == "jobs made:0 memory breadth-first pooled: too many streams (and 1 more point)");
-  CHECK(plan.points() == 1);
-  CHECK(plan.cases() == 1);
-  add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 128)});
-  CHECK(plan.left_out.back() == "jobs made:0 memory breadth-first pooled: too many streams");
-}
-
-TEST_CASE("a batch that needs more memory than is free is left out, with what would help") {
-  Made made;
-  const MadeBackend backend(made, {2 * GiB, 0});
-  Plan plan;
-  add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 1)});
-  REQUIRE(plan.left_out.size() == 1);
-  CHECK(plan.left_out[0] ==
-        "jobs made:0 memory breadth-first pooled: needs 2 GiB of host memory, and 1 GiB are free: measure smaller "
-        "jobs (--bytes-in, --bytes-out)");
-  CHECK(plan.points() == 0);
-}
-
-TEST_CASE("the guess of the time stays between a point's least trials and its budget") {
-  Made made;
-  const MadeBackend backend(made);
-  DeviceInfo host = made_device();
-  host.simulated = false;
-  host.id = "host";
-  const Batch<Jobs> batch{&backend, host, {step(Workload::memory, 1)}, {}};
-  Repetition how{.is_classic = false, .classic = {}, .adaptive = {}};
-  const double guessed = campaign::guess(batch, batch.steps[0], how).count();
-  CHECK(guessed > how.adaptive.trial.count() * how.adaptive.min_trials);
-  CHECK(guessed < how.adaptive.budget.count());
-  host.simulated = true;
-  CHECK(campaign::guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
-}
-
-TEST_CASE("converged is what has its published interval within the tolerance, and visits go where they narrow it") {
-  Repetition how{.is_classic = false, .classic = {}, .adaptive = {}, .rounds = 6};
-  const ByVisit steady{{5}, {5.001}, {4.999}, {5}, {5}, {5}}, wide{{5}, {5.3}, {4.7}, {5.1}, {4.9}, {5}};
-  const DriftByTime none{}, much{{0.02, 0.02, 0.02, 0.02}}, more{{0.1, 0.1, 0.1, 0.1}};
-  CHECK(how.standing(Stop::not_converged, steady, none).stop == Stop::converged);
-  // Half a width of 3.9 %, that every visit of the class shares.
-  const auto shared = how.standing(Stop::converged, steady, much);
-  CHECK(shared.stop == Stop::not_converged);
-  CHECK_FALSE(shared.visits_narrow_it);
-  const auto own = how.standing(Stop::converged, wide, much);
-  CHECK(own.stop == Stop::not_converged);
-  CHECK_FALSE(own.visits_narrow_it);
-  CHECK(how.standing(Stop::converged, wide, none).visits_narrow_it);
-  CHECK_FALSE(how.standing(Stop::converged, wide, more).visits_narrow_it);
-  CHECK(how.standing(Stop::converged, {{5}, {5}}, none).stop == Stop::not_converged);  // too few visits
-  // Every round is visited; beyond them only what is not converged and becomes narrower.
-  CHECK(how.wants_visit(5, {Stop::converged, false}, Seconds{0}));
-  CHECK(how.wants_visit(6, {Stop::not_converged, true}, Seconds{0}));
-  CHECK_FALSE(how.wants_visit(6, {Stop::not_converged, false}, Seconds{0}));
-  CHECK_FALSE(how.wants_visit(6, {Stop::converged, true}, Seconds{0}));
-  how.rounds = 1;
-  CHECK(how.standing(Stop::trials, wide, more).stop == Stop::trials);
-}
-
 TEST_CASE("each round but the first finds its devices begun anew") {
   const ScratchFolder folder;
   std::vector<std::string> anew;
-  join<DeviceFamily>(std::make_unique<MadeFamily>(anew));
+  const JoinedFamily joined(anew);
   Made made;
   const std::vector<JobStep> steps{step(Workload::memory, 1), step(Workload::compute, 4)};
   (void)run(folder / "t.h5", made, steps, IfExists::refuse, made_device(), 3);
   Made library{.allows_context_reset = false};
   (void)run(folder / "u.h5", library, steps, IfExists::refuse, made_device(), 3);
-  std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
   CHECK(anew == std::vector<std::string>{"made:0", "made:0"});
 }
-
 }  // namespace campaign_test

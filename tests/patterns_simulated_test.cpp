@@ -67,6 +67,9 @@ TEST_CASE("the laws' formulas count what counting lane by lane does") {
   for (const std::uint32_t stride : {0u, 1u, 2u, 4u, 8u, 16u, 32u, 64u})
     for (std::uint32_t ways = 1; ways <= 32; ways *= 2)
       CHECK(ways_of_warp(stride, ways) == simulated::ways_taken(stride, ways, 1024, 32));
+  // 32 lanes in runs of 3: ten of them, and two lanes more.
+  CHECK(ways_of_warp(3, 32) == 11);
+  CHECK(simulated::ways_taken(3, 32, 32, 32) == 11);
 }
 
 TEST_CASE("counted by hand: two lanes of stride 16 meet in each of two banks' rows, 16 times") {

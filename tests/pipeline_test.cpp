@@ -1,15 +1,19 @@
-// Pipelines in the simulator: a job is a pipeline of three stages, to the last digit; parts, several buffers and
-// several kernels with times that can be drawn on paper.
+// Models of chunks in a pipeline, and the simulator in the forms that papers have.
 #include "npgpu/pipeline.hpp"
 
 #include <doctest/doctest.h>
 
+#include "exact_forms.hpp"
 #include "made_chunks.hpp"
 #include "npgpu/error.hpp"
 
 namespace pipeline_test {
 
 using namespace npgpu;
+using namespace npgpu::models;
+
+// Pipelines in the simulator: a job is a pipeline of three stages, to the last digit; parts, several buffers and
+// several kernels with times that can be drawn on paper.
 
 namespace {
 
@@ -145,6 +149,157 @@ TEST_CASE("what is no pipeline is refused") {
   Pipeline two{{{kernel("first", 1), kernel("second", 1)}}};
   two[0].stages[0].kernel.blocks = two[0].stages[0].kernel.slots = 4;
   CHECK_THROWS_AS(simulate_total(two, 2, costs, Order::depth_first), Error);
+}
+
+// The closed forms of engines against the simulator, which knows none of them: they must be the same to rounding.
+
+namespace {
+
+constexpr int cases = 4000;
+
+double apart(Seconds simulated, Seconds form) { return std::abs(simulated / form - 1); }
+
+}  // namespace
+
+TEST_CASE("by hand: two chunks of 3, 5 and 2 ms") {
+  const Stages c = ms(3, 5, 2);
+  CHECK(in_ms(two_engines(c, {}, 2)) == doctest::Approx(15));           // 3 + 5 + 2, and 5 more
+  CHECK(in_ms(one_engine_breadth_first(c, 2)) == doctest::Approx(15));  // 3 + 2*5 + 2
+  CHECK(in_ms(one_engine_depth_first(c, 2)) == doctest::Approx(20));
+  CHECK(in_ms(one_engine_implicit_sync(c, 2, ImplicitSync::end)) == doctest::Approx(17));    // 3 + 2*5 + 2*2
+  CHECK(in_ms(one_engine_implicit_sync(c, 2, ImplicitSync::start)) == doctest::Approx(15));  // 8, then 5 + 2
+  // The host takes 4 ms a call: breadth-first the last copy out is issued at 24 ms.
+  CHECK(in_ms(two_engines_breadth_first(c, {}, ms(4, 4, 4), 2)) == doctest::Approx(26));
+  // Depth-first the second kernel is issued at 20 ms: then 5 and 2.
+  CHECK(in_ms(two_engines_depth_first(c, {}, ms(4, 4, 4), 2)) == doctest::Approx(27));
+  CHECK(in_ms(two_engines_depth_first(c, ms(1, 1, 1), ms(1, 1, 1), 2)) ==
+        doctest::Approx(1 + 3 + 1 + 5 + 1 + 2 + 1 + 5));
+}
+
+TEST_CASE("one copy engine") {
+  Draw draw(1);
+  for (int i = 0; i < cases; ++i) {
+    const std::uint32_t n = draw.count(64);
+    const Stages c = draw.stages(1e-6, 1e-3);
+    MadeJob m = made(c, n);
+    m.costs.copy_engines = 1;
+    REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::breadth_first).total, one_engine_breadth_first(c, n)) <
+            1e-12);
+    for (const ImplicitSync sync : {ImplicitSync::start, ImplicitSync::end}) {
+      m.costs.implicit_sync = sync;
+      REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::breadth_first).total,
+                    one_engine_implicit_sync(c, n, sync)) < 1e-12);
+    }
+    m.costs.implicit_sync = ImplicitSync::none;
+    m.costs.queues.h2d = 1;  // copies in the order of issue
+    REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::depth_first).total, one_engine_depth_first(c, n)) < 1e-12);
+  }
+}
+
+TEST_CASE("two copy engines, with latencies, host costs and gaps") {
+  Draw draw(2);
+  for (int i = 0; i < cases; ++i) {
+    const std::uint32_t n = draw.count(64);
+    const Stages c = draw.stages(1e-6, 1e-3), latency = draw.stages(1e-7, 1e-4), issue = draw.stages(1e-7, 1e-3);
+    MadeJob m = made(c, n);
+    m.costs.latency = latency;
+    REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::breadth_first).total, two_engines(c, latency, n)) < 1e-12);
+    REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::depth_first).total, two_engines(c, latency, n)) < 1e-12);
+    m.costs.issue = issue;
+    m.costs.gap = draw.stages(1e-7, 1e-4);
+    const Stages s = chunk_times(m.job, n, m.costs);
+    REQUIRE(s.h2d > c.h2d);
+    REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::breadth_first).total,
+                  two_engines_breadth_first(s, latency, issue, n)) < 1e-12);
+    REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::depth_first).total,
+                  two_engines_depth_first(s, latency, issue, n)) < 1e-12);
+  }
+}
+
+TEST_CASE("creating streams is counted once for each, before all else") {
+  MadeJob m = made(ms(3, 5, 2), 4);
+  m.costs.stream_create = Seconds{1e-4};
+  CHECK(in_ms(simulate_total(m.job, 4, m.costs, Order::breadth_first).total) == doctest::Approx(0.4 + 3 + 4 * 5 + 2));
+}
+
+TEST_CASE("van Werkhoven's model is the one of two engines without costs; the dominant stage's is the same") {
+  Draw draw(3);
+  for (int i = 0; i < cases; ++i) {
+    const std::uint32_t n = draw.count(64);
+    const Stages whole = draw.stages(1e-4, 1e-1);
+    const Seconds exact = two_engines(chunk_of(whole, n), {}, n);
+    REQUIRE(apart(van_werkhoven(whole, n), exact) < 1e-12);
+    REQUIRE(apart(dominant_stage(whole, Seconds{0}, n), exact) < 1e-12);
+  }
+}
+
+TEST_CASE("both directions at once: the formula of two copies") {
+  Draw draw(4);
+  for (int i = 0; i < cases; ++i) {
+    const Copy to{Seconds{draw.between(1e-7, 1e-4)}, Seconds{draw.between(1e-6, 1e-3)}, draw.between(1, 2)};
+    const Copy from{Seconds{draw.between(1e-7, 1e-4)}, Seconds{draw.between(1e-6, 1e-3)}, draw.between(1, 2)};
+    // Two chunks without kernels: when the first has come in, it goes out while the second comes in.
+    MadeJob m = made({to.transfer, Seconds{0}, from.transfer}, 2);
+    m.costs.gap = {to.fixed, Seconds{0}, from.fixed};
+    m.costs.duplex_slowdown_h2d = to.slow;
+    m.costs.duplex_slowdown_d2h = from.slow;
+    const Timeline t = simulate(m.job, 2, m.costs, Order::breadth_first);
+    Seconds begin{0}, end{0};
+    for (const TimelineEntry& e : t.entries) {
+      if (e.server == Server::copy_in && e.chunk == 1) {
+        begin = e.start;
+        end = std::max(end, e.end);
+      }
+      if (e.server == Server::copy_out && e.chunk == 0) {
+        REQUIRE(e.start == begin);
+        end = std::max(end, e.end);
+      }
+    }
+    REQUIRE(apart(end - begin, both_directions(to, from)) < 1e-11);
+  }
+  // 10 ms in and 20 ms out, each twice as slow beside the other: the copy in ends at 20, when 10 of 20 have gone out.
+  CHECK(in_ms(both_directions({{}, Seconds{0.01}, 2}, {{}, Seconds{0.02}, 2})) == doctest::Approx(30));
+}
+
+// The models of Gomez-Luna et al. 2012 and of others with numbers by hand.
+
+TEST_CASE("by hand: 6 ms in, 10 ms out, in 4 streams of 0.1 ms") {
+  const Seconds t_sc{1e-4};
+  CHECK(in_ms(best_practices_kernel(ms(6, 20, 10), 4)) == doctest::Approx(24));
+  CHECK(in_ms(best_practices_transfers(ms(6, 8, 10), 4)) == doctest::Approx(18));
+  CHECK(in_ms(cc1(ms(6, 8, 10), t_sc, 4)) == doctest::Approx(16.4));    // (1): 16 >= 8 + 4
+  CHECK(in_ms(cc1(ms(6, 20, 10), t_sc, 4)) == doctest::Approx(24.4));   // (3): 20 + 4
+  CHECK(in_ms(cc2(ms(6, 4, 10), t_sc, 4)) == doctest::Approx(17.4));    // (5): 6 + 1 + 10
+  CHECK(in_ms(cc2(ms(6, 20, 10), t_sc, 4)) == doctest::Approx(31.9));   // (7): 1.5 + 20 + 10
+  CHECK(in_ms(van_werkhoven(ms(6, 4, 10), 2)) == doctest::Approx(15));  // 10 + (6 + 4)/2
+}
+
+TEST_CASE("c.c. 2.x: with the end of the last kernel, (5) and (7) are the simulator's times") {
+  Draw draw(5);
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint32_t n = draw.count(64);
+    const Stages whole = draw.stages(1e-4, 1e-1);
+    REQUIRE(std::abs(cc2(whole, Seconds{0}, n) / one_engine_implicit_sync(chunk_of(whole, n), n, ImplicitSync::end) -
+                     1) < 1e-12);
+  }
+}
+
+TEST_CASE("the dominant stage's optimum: nothing near it is better") {
+  // 10 ms of kernel, 8 ms of the rest, 20 us a chunk: sqrt(8/0.02) = 20 streams, 10 + 0.4 + 19*0.02 ms.
+  const Stages whole = ms(5, 10, 3);
+  const Seconds g{2e-5};
+  CHECK(dominant_stage_optimum(whole, g) == doctest::Approx(20));
+  CHECK(in_ms(dominant_stage(whole, g, 20)) == doctest::Approx(10.78));
+  for (const double n : {18.0, 19.0, 21.0, 22.0}) CHECK(dominant_stage(whole, g, n) > dominant_stage(whole, g, 20));
+  CHECK(dominant_stage_optimum(whole, Seconds{1}) == 1);
+}
+
+// 7680 blocks on an H200 that holds 4 of them on each of its 132 SMs.
+TEST_CASE("the last wave of a kernel") {
+  CHECK(tail_inflation(7680, 528, 2) == doctest::Approx(1.1));  // 2 * 8 waves of 528 for 7680 blocks
+  CHECK(tail_inflation(7680, 528, 16) == doctest::Approx(1.1));
+  CHECK(tail_inflation(7680, 528, 32) == doctest::Approx(2.2));
+  CHECK(tail_inflation(7680, 528, 64) == doctest::Approx(4.4));
 }
 
 }  // namespace pipeline_test

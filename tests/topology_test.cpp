@@ -1,25 +1,36 @@
-// Binding, and what the machine says of itself. Machines with several nodes are hwloc's synthetic ones: deciding and
-// binding are two steps, and only the first needs more than one node to be tested.
+// What Linux tells of processors: where they are, which may be used, how much, and their name.
 #include "netpipe/devices/host/topology.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <variant>
 
+#include "netpipe/devices/host/cgroup.hpp"
+#include "netpipe/devices/host/cpu_name.hpp"
 #include "netpipe/devices/host/facts.hpp"
+#include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"
 
 namespace topology_test {
 
 using namespace npgpu;
+using namespace npgpu::host;
+using Cpus = std::vector<unsigned>;
+
+// Binding, and what the machine says of itself. Machines with several nodes are hwloc's synthetic ones: deciding and
+// binding are two steps, and only the first needs more than one node to be tested.
 
 namespace {
 
@@ -213,6 +224,186 @@ TEST_CASE("the machine says of itself what a reader of its trace needs") {
   }
   for (const char* name : {"cpu_model", "cores", "threads", "numa_nodes", "allowed_cpus", "kernel", "hostname"})
     CHECK_MESSAGE(names.count(name) == 1, name);
+}
+
+// Quotas of control groups, on made folders, and what they do to a watch on the processors.
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Root {
+  fs::path folder = fs::temp_directory_path() / ("npgpu-cgroup-" + std::to_string(::getpid()));
+  Root() { fs::remove_all(folder); }
+  ~Root() { fs::remove_all(folder); }
+  void file(const std::string& path, const std::string& text) const {
+    fs::create_directories((folder / path).parent_path());
+    std::ofstream(folder / path) << text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("without groups and without quotas nothing is limited") {
+  Root root;
+  CHECK_FALSE(cpu_quota(root.folder).is_limited());
+  root.file("proc/self/cgroup", "0::/slice/job\n");
+  CHECK_FALSE(cpu_quota(root.folder).is_limited());
+  root.file("sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
+  root.file("sys/fs/cgroup/slice/cpu.max", "max 100000\n");
+  CHECK_FALSE(cpu_quota(root.folder).is_limited());
+  CHECK(QuotaClock(root.folder).stopped() == Seconds{0});
+}
+
+TEST_CASE("version 2: the smallest quota on the way up counts") {
+  Root root;
+  root.file("proc/self/cgroup", "0::/slice/job/step\n");
+  root.file("sys/fs/cgroup/slice/job/step/cpu.max", "200000 100000\n");
+  root.file("sys/fs/cgroup/slice/job/cpu.max", "25000 50000\n");
+  root.file("sys/fs/cgroup/slice/cpu.max", "400000 100000\n");
+  const CpuQuota quota = cpu_quota(root.folder);
+  CHECK(quota.processors == 0.5);
+  CHECK(quota.group == "/slice/job");
+  // Each group counts how long it was stopped itself: by its own quota.
+  root.file("sys/fs/cgroup/slice/job/step/cpu.stat", "usage_usec 7\nnr_periods 9\nnr_throttled 0\nthrottled_usec 0\n");
+  root.file("sys/fs/cgroup/slice/job/cpu.stat", "usage_usec 7\nnr_periods 9\nnr_throttled 4\nthrottled_usec 1500000\n");
+  root.file("sys/fs/cgroup/slice/cpu.stat", "usage_usec 7\nnr_periods 9\nnr_throttled 1\nthrottled_usec 250000\n");
+  CHECK(QuotaClock(root.folder).stopped().count() == doctest::Approx(1.75));
+}
+
+TEST_CASE("version 2 in a container: its own group is at the mount point, whatever path the host gave it") {
+  Root root;
+  for (const char* group : {"0::/\n", "0::/system.slice/docker-1234.scope\n", "0::/../../elsewhere\n"}) {
+    root.file("proc/self/cgroup", group);
+    root.file("sys/fs/cgroup/cpu.max", "150000 100000\n");
+    CHECK(cpu_quota(root.folder).processors == 1.5);
+    CHECK(cpu_quota(root.folder).group == "/");
+  }
+}
+
+TEST_CASE("version 1: the controller's tree under its own name, or that of all that share it") {
+  for (const char* mount : {"cpu", "cpu,cpuacct"}) {
+    Root root;
+    root.file("proc/self/cgroup", "7:memory:/a\n4:cpu,cpuacct:/slurm/job_7\n1:name=systemd:/x\n0::/x\n");
+    const std::string tree = std::string("sys/fs/cgroup/") + mount;
+    root.file(tree + "/slurm/job_7/cpu.cfs_quota_us", "-1\n");
+    root.file(tree + "/slurm/job_7/cpu.cfs_period_us", "100000\n");
+    CHECK_FALSE(cpu_quota(root.folder).is_limited());
+    root.file(tree + "/slurm/cpu.cfs_quota_us", "50000\n");
+    root.file(tree + "/slurm/cpu.cfs_period_us", "100000\n");
+    root.file(tree + "/slurm/cpu.stat", "nr_periods 10\nnr_throttled 4\nthrottled_time 2500000000\n");
+    const CpuQuota quota = cpu_quota(root.folder);
+    CHECK(quota.processors == 0.5);
+    CHECK(quota.group == "/slurm");
+    CHECK(QuotaClock(root.folder).stopped().count() == doctest::Approx(2.5));
+  }
+}
+
+TEST_CASE("files that hold something else limit nothing") {
+  Root root;
+  root.file("proc/self/cgroup", "0::/job\nnonsense\n::\n3:cpu\n");
+  for (const char* text : {"", "0 100000\n", "50000\n", "50000 0\n", "-1 100000\n", "half 100000\n"}) {
+    root.file("sys/fs/cgroup/job/cpu.max", text);
+    CHECK_FALSE(cpu_quota(root.folder).is_limited());
+  }
+}
+
+// What processors are called, from the text that systems have of them.
+
+namespace {
+
+std::string named(const std::string& text) {
+  std::istringstream cpuinfo(text);
+  return npgpu::host::cpu_name(cpuinfo);
+}
+
+std::string core(const char* implementer, const char* part) {
+  return std::string("processor\t: 0\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd\nCPU implementer\t: ") + implementer +
+         "\nCPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: " + part + "\nCPU revision\t: 0\n\n";
+}
+
+}  // namespace
+
+TEST_CASE("x86 says its model's name") {
+  CHECK(named("processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9654 96-Core "
+              "Processor\n") == "AMD EPYC 9654 96-Core Processor");
+}
+
+TEST_CASE("Arm: implementer and part by name, of servers and others") {
+  CHECK(named(core("0x41", "0xd4f")) == "Arm Neoverse-V2");  // Grace, Graviton4
+  CHECK(named(core("0x41", "0xd0c")) == "Arm Neoverse-N1");  // Altra, Graviton2
+  CHECK(named(core("0x41", "0xd40")) == "Arm Neoverse-V1");  // Graviton3
+  CHECK(named(core("0x41", "0xd49")) == "Arm Neoverse-N2");
+  CHECK(named(core("0xc0", "0xac3")) == "Ampere-1");
+  CHECK(named(core("0x61", "0x023")) == "Apple Firestorm (M1)");
+  CHECK(named(core("0x46", "0x001")) == "Fujitsu A64FX");
+  CHECK(named(core("0x4e", "0x004")) == "NVIDIA Carmel");
+}
+
+TEST_CASE("Arm: several kinds of cores are all named, each once") {
+  const std::string little = core("0x41", "0xd05"), big = core("0x41", "0xd0b");
+  CHECK(named(little + little + big + big) == "Arm Cortex-A55 and Arm Cortex-A76");
+}
+
+TEST_CASE("Arm: what is in no table is shown by its numbers") {
+  CHECK(named(core("0x41", "0xfff")) == "Arm part 0xfff");
+  CHECK(named(core("0x99", "0x001")) == "implementer 0x99, part 0x001");
+}
+
+TEST_CASE("other texts: POWER's and RISC-V's own names, and nothing") {
+  CHECK(named("processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 3800.000000MHz\n") ==
+        "POWER9, altivec supported");
+  CHECK(named("hart\t\t: 0\nisa\t\t: rv64imafdc\nuarch\t\t: sifive,u74-mc\n") == "sifive,u74-mc");
+  for (const char* text : {"", ":\n:::\n", "CPU part\t: 0xd4f\n", "CPU implementer\t: many\nCPU part\t: 0xd4f\n"})
+    CHECK(named(text) == "unknown cpu");
+}
+
+// Cores are counted as the affinity mask leaves them, not hyperthreads; and pages are what they say.
+
+TEST_CASE("one cpu of each core, as far as it is allowed") {
+  const auto machine = host::synthetic_machine("core:3 pu:2");  // cpus 0 and 1 are the first core's
+  const auto of = [&](const char* allowed) {
+    const host::Bitmap mask(hwloc_bitmap_alloc());
+    hwloc_bitmap_list_sscanf(mask.get(), allowed);
+    return host::cpu_of_each_core(machine.get(), mask.get());
+  };
+  CHECK(of("0-5") == Cpus{0, 2, 4});
+  CHECK(of("1,2,3") == Cpus{1, 2});
+  CHECK(of("5") == Cpus{5});
+}
+
+TEST_CASE("a pinned thread sees its own core alone") {
+  const Cpus cpus = host::core_cpus();
+  REQUIRE_FALSE(cpus.empty());
+  std::thread([&] {
+    REQUIRE(host::pin_thread(cpus.back()));
+    CHECK(sched_getcpu() == static_cast<int>(cpus.back()));
+    CHECK(host::core_cpus() == Cpus{cpus.back()});
+  }).join();
+  CHECK(host::core_cpus() == cpus);  // others are as free as before
+}
+
+TEST_CASE("caches of all cores are no smaller than one core's") {
+  const host::Caches all = host::caches_of(host::core_cpus());
+  CHECK(all.last_bytes_in_all >= all.last_bytes);
+  CHECK(all.last_bytes >= all.near_bytes);
+  CHECK(host::caches_of({}).last_bytes == 0);
+}
+
+TEST_CASE("pages begin on the boundary of a huge one, read as zero, and know how many are huge") {
+  const host::Pages pages(3 * 1000 * 1000);
+  CHECK(reinterpret_cast<std::uintptr_t>(pages.data()) % host::huge_page_bytes == 0);
+  CHECK(pages.bytes() == 2 * host::huge_page_bytes);
+  CHECK(pages.huge_bytes() == 0);  // none is touched
+  CHECK(pages.data()[pages.bytes() - 1] == std::byte{0});
+  for (std::uint64_t i = 0; i < pages.bytes(); ++i) pages.data()[i] = std::byte{1};
+  CHECK(pages.huge_bytes() <= pages.bytes());
+  CHECK(pages.huge_bytes() % host::huge_page_bytes == 0);
+}
+
+TEST_CASE("more than the machine has is an error that says how much") {
+  CHECK_THROWS_WITH_AS(host::Pages{std::uint64_t{1} << 60}, doctest::Contains("1152921504606846976 bytes"), Error);
+  CHECK_THROWS_AS(host::Pages{UINT64_MAX - 4096}, Error);
 }
 
 }  // namespace topology_test

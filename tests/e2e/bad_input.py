@@ -1,11 +1,11 @@
 """Every kind of bad input: one sentence that names the culprit, the right exit code, and nothing left behind."""
 import os
 
-import h5py
 import numpy as np
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, folder, needs, run
 
+h5py = needs("h5py")
 check = Checks()
 FAST = ["--device", "sim:plain", "--sizes", "8,64", "--schedule", "adaptive", "--quiet"]
 PREDICT = ["predict", "streams.h5", "--bytes-in", "1MiB", "--kernel-ms", "1", "--bytes-out", "1MiB"]

@@ -6,14 +6,10 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-import threading
 
-import h5py
+from npgpu_run import SOURCE, Checks, folder, needs, run, stopped_at
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
-
+h5py = needs("h5py")
 check = Checks()
 AXES = {"transfers": ("bytes",), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels"),
         "jobs": ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"),
@@ -46,39 +42,13 @@ def points_of(of_kind):
     return {(number, *visit[:-1]) for number, rows in of_kind.items() for visit in rows}
 
 
-def stopped_at(is_it, command):
-    """Exit code and standard error of a run that got SIGTERM once it had written such a line. It is asked to save all the
-    time, because it tells of a point when that is on disk."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    enough, told = threading.Event(), ""
-
-    def ask():
-        while not enough.wait(0.02) and process.poll() is None:
-            process.send_signal(signal.SIGUSR1)
-
-    asking = threading.Thread(target=ask)
-    for line in process.stderr:
-        if not told:  # from its first word on it catches signals
-            asking.start()
-        told += line
-        if is_it(line):
-            process.send_signal(signal.SIGTERM)
-            break
-    enough.set()
-    told += process.stderr.read()
-    code = process.wait(timeout=60)
-    if asking.ident:
-        asking.join()
-    return code, told
-
-
 with folder() as where:
     device, trace = small_h200(where), os.path.join(where, "node.h5")
     plan = json.loads(run("characterize", "--device", device, "--dry-run", "--json").out)
     planned = {kind: sum(len(batch["points"]) for batch in plan[kind]) for kind in AXES}
     check(min(planned.values()) > 50 and len(plan["jobs"]) == 1, f"every kind is planned: {planned}")
 
-    command = [PROGRAM, "characterize", "--device", device, "--resume", "--output", trace, "--progress", "points"]
+    command = ["characterize", "--device", device, "--resume", "--output", trace, "--progress", "points"]
     before = {kind: {} for kind in AXES}
 
     def saves_a(kind):
@@ -111,7 +81,7 @@ with folder() as where:
     reached = max(visit[-1] for series in before.values() for rows in series.values() for visit in rows)
     check(reached >= 3, f"the last stop was in round {reached}")
 
-    done = run(*command[1:])
+    done = run(*command)
     check(done.code == 0, f"resumed to the end: {done.code} {done.err[-300:]}")
     all_visits, complete = visits(trace)
     for kind in AXES:
@@ -126,7 +96,7 @@ with folder() as where:
         if kind == "transfers":
             check(sum((*point, ROUNDS - 1) in found for point in points) > len(points) / 2, "most of them in every round")
     check(complete == 1, "complete at last")
-    once_more = run(*command[1:])
+    once_more = run(*command)
     check(f"{sum(planned.values())} kept from before" in once_more.out and " 0 points measured" in once_more.out,
           f"a complete run is not measured again: {once_more.out[-300:]}")
     orders = [[visit[:-1] for visit in all_visits["transfers"]["0000"] if visit[-1] == number] for number in range(ROUNDS)]

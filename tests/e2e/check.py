@@ -1,5 +1,4 @@
-"""npgpu check names what is wrong with a node: on simulated devices with one sickness each, and in traces that were edited
-into each sickness. A healthy device, whose times scatter from visit to visit as those of an H200 did, passes.
+"""npgpu check as a user runs it on healthy and sick simulated devices and on kept traces: exit codes, text, files, options.
 
 --times N: how often each sickness is looked for, each time with other noise; the healthy device twice as often."""
 import argparse
@@ -9,14 +8,9 @@ import re
 import shutil
 import xml.etree.ElementTree
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, folder, library, run
 
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = None
-
+h5py, numpy = library("h5py"), library("numpy")
 arguments = argparse.ArgumentParser()
 arguments.add_argument("program")
 arguments.add_argument("--times", type=int, default=1)
@@ -25,21 +19,9 @@ check = Checks()
 DEVICES = os.path.join(SOURCE, "data/devices")
 HEALTHY = os.path.join(DEVICES, "h200-node.json")
 
-# Of each sick device: the verdict, its exit code, the first cause of all that is not as it should be, and a metric that
-# must fail (or warn).
-SICK = {
-    "half-the-lanes": ("slow", 3, {"link_lanes"}, {"pcie_link", "h2d_rate", "d2h_rate"}),
-    "one-generation-less": ("slow", 3, {"link_generation"}, {"pcie_link", "h2d_rate", "d2h_rate"}),
-    "clock-cap": ("slow", 3, {"clock_cap"}, {"sm_clock"}),
-    "thermal-throttle": ("slow", 3, {"throttle_thermal"}, {"throttle", "sm_clock", "temperature"}),
-    "three-sms-missing": ("broken", 6, {"sms_missing"}, {"sms"}),
-    "slow-memory": ("slow", 3, {"slow_memory"}, {"memory_rmw_rate", "d2d_rate"}),
-    "corrupt-bytes": ("broken", 6, {"corrupt"}, {"results"}),
-    "busy-neighbour": ("not judged", 4, {"neighbour"}, {"neighbours", "h2d_rate", "d2h_rate"}),
-    "ecc-errors": ("broken", 6, {"ecc"}, {"ecc_uncorrected", "ecc_corrected"}),
-    "slow-call": ("slow", 3, {"slow_call"}, {"launch_time"}),
-    "remapped-rows": ("broken", 6, {"remapped_rows"}, {"remapped_rows"}),
-}
+# tests/sick_test.cpp has all sick devices, with what fails and why.
+SICK = {"slow-memory": ("slow", 3, {"slow_memory"}), "corrupt-bytes": ("broken", 6, {"corrupt"}),
+        "busy-neighbour": ("not judged", 4, {"neighbour"})}
 
 
 def bad(found):
@@ -66,28 +48,16 @@ def judged(*options):
 
 
 def healthy(at):
-    passed = 0
     for i in range(2 * TIMES):
         done, found = judged("--device", seeded(at, HEALTHY, 1000 + i))
-        is_well = found["verdict"] == "ok" and done.code == 0 and not bad(found)
-        passed += is_well
-        check(is_well, f"healthy {i}: {found['verdict']} {done.code} {[f['text'] for f in bad(found)]}")
-    print(f"healthy: passed {passed} of {2 * TIMES}")
+        check(found["verdict"] == "ok" and done.code == 0 and not bad(found), f"healthy {i}: {found['verdict']} {done.code} {bad(found)}")
 
 
 def sick(at):
-    for name, (verdict, code, wanted, metrics) in SICK.items():
-        named = 0
+    for name, wanted in SICK.items():
         for i in range(TIMES):
             done, found = judged("--device", seeded(at, os.path.join(DEVICES, "sick", name + ".json"), 2000 + i))
-            is_named = (found["verdict"], done.code) == (verdict, code) and causes(found) == wanted
-            is_named = is_named and metrics <= {f["metric"] for f in bad(found)}
-            named += is_named
-            check(is_named, f"{name} {i}: {found['verdict']} {done.code} {causes(found)} "
-                            f"{[f['metric'] for f in bad(found)]}")
-        print(f"{name}: named {named} of {TIMES}")
-    names = {os.path.splitext(file)[0] for file in os.listdir(os.path.join(DEVICES, "sick"))}
-    check(names == set(SICK), f"every sick device is tried: {names ^ set(SICK)}")
+            check((found["verdict"], done.code, causes(found)) == wanted, f"{name} {i}: {found['verdict']} {done.code} {bad(found)}")
 
 
 def levels(at):
@@ -113,27 +83,6 @@ def whole_node(at):
     """Of a simulated node whose GPUs have all figures a check says the same as of eight good GPUs."""
     done, found = judged("--level", 1, "--device", "sim:h200x8")
     check(len(found["gpus"]) == 8 and found["verdict"] in ("ok", "undecided"), f"eight GPUs: {done.code} {found['verdict']} {bad(found)}")
-
-
-def counted_before(at):
-    """Errors that were counted before a second look are not forgotten after it."""
-    done, found = judged("--level", 1, "--device", seeded(at, HEALTHY, 1, counters_rise={"xids": 2}, hardware={"shader_clock_mhz": 990}))
-    texts = [f["text"] for f in found["findings"] if f["metric"] == "xid"]
-    check(done.code == 6 and found["measured_again"] and texts and texts[0].startswith("2 Xid errors during this run"),
-          f"{done.code} {texts} {found['measured_again']}")
-
-
-def blind_pairs(at):
-    """A pair of GPUs that do not see each other's memory, no neighbours, is slow where others see it, and no fault where none does."""
-    for what, pairs, code in (("one", [(0, 2)], 3), ("all", [(i, j) for i in range(4) for j in range(i)], 0)):
-        spec = os.path.join(at, f"blind-{what}.json")
-        with open(spec, "w") as out:
-            json.dump({"like": os.path.join(DEVICES, "soak/node4.json"), "source": "a test", "gpu": HEALTHY,
-                       "blind": [{"between": f"gpu{i}", "and": f"gpu{j}"} for i, j in pairs]}, out)
-        for level in (2, 3):
-            done, found = judged("--level", level, "--device", f"sim:{spec}")
-            fails = [f["metric"] for f in found["findings"] if f["health"] == "fail"]
-            check(done.code in (code, 8) and fails == ["peer_access"] * (code == 3), f"{what} blind at level {level}: {done.code} {fails}")
 
 
 def of_a_trace(at):
@@ -167,8 +116,6 @@ def of_a_trace(at):
 
 def second_look(at):
     """What is doubtful is measured again, and the visits go where the first ones are."""
-    if not h5py:
-        return
     kept = os.path.join(at, "again.h5")
     for seed in range(3000, 3020):
         device = seeded(at, HEALTHY, seed, **{"noise": {"seed": seed, "cost_drift": 0.5}})
@@ -191,43 +138,6 @@ def second_look(at):
             check(most > 10, f"a point was visited {most} times")
         return
     check(False, "nothing was measured again in twenty runs")
-
-
-def what_it_says(at):
-    """What a GPU itself says of its clock or its slot is the cause that is named."""
-    def found_of(name, changes, *how, base=HEALTHY):
-        done = run("check", "--level", 1, "--device", seeded(at, base, 7, **changes), "--json", *how)
-        found = json.loads(done.out)
-        return done.code, {f["metric"]: f for f in found["findings"] if f["health"] in ("fail", "warn")}
-
-    def why(finding):
-        return [one["cause"] for one in finding["explanations"]]
-
-    slow_clock = {"hardware": {"shader_clock_mhz": 1700}}
-    code, found = found_of("held", slow_clock | {"telemetry": {"throttle_reasons": 4, "power_w": 698}})
-    check(code == 3 and why(found["compute_fp32_rate"]) == ["throttle_power"] and "sm_clock" not in found,
-          f"held at the usual power limit: {code} {found}")
-    code, found = found_of("boost", slow_clock | {"telemetry": {"throttle_reasons": 16}})
-    check(code == 3 and why(found["compute_fp32_rate"]) == why(found["sm_clock"]) == ["sync_boost"], f"sync boost: {code} {found}")
-    # In a slot with fewer lanes or of an older generation a GPU is judged by what the slot can carry.
-    def links(gb_s):
-        return {way: {"pinned": {"rate_gb_s": gb_s}} for way in ("h2d", "d2h")}
-
-    lanes = {"facts": {"max_pcie_lanes": 8}, "link": {"generation": 5, "lanes": 8}}
-    older = {"facts": {"max_pcie_generation": 4, "gpu_max_pcie_generation": 5}, "link": {"generation": 4, "lanes": 16}}
-    for name, changes in (("lanes", lanes), ("older", older)):
-        code, found = found_of(name, changes | {"links": links(26.5)})
-        check(code == 0 and set(found) == {"pcie_link"} and why(found["pcie_link"]) == ["link_slot"], f"a lesser slot, {name}: {code} {found}")
-        code, found = found_of(name, changes | {"links": links(20)})
-        check(code == 3 and why(found["h2d_rate"]) == why(found["h2d_rate_1mib"]) == ["link"], f"and a slow link in it, {name}: {code} {found}")
-    line = run("check", "--level", 1, "--quiet", "--device", seeded(at, HEALTHY, 7, faults=[{"call": 500, "kind": "lost"}])).out
-    check("device lost, no results" in line and "wrong" not in line, f"a lost GPU: {line}")
-    # A clock that passes and one that fails have the same limit.
-    limits = []
-    for mhz in (1980, 1900):
-        out = run("check", "--level", 1, "--json", "--device", seeded(at, HEALTHY, 7, hardware={"shader_clock_mhz": mhz})).out
-        limits.append([f["limit"] for f in json.loads(out)["findings"] if f["metric"] == "sm_clock"])
-    check(limits[0] == limits[1] != [], f"the limit of a clock: {limits}")
 
 
 def one_of_two(at):
@@ -312,74 +222,26 @@ def outputs(at):
     check(done.code == 3 and done.out.startswith("NPGPU UNKNOWN - "), f"nagios, no file: {done.code} {done.out}")
 
 
-def kept_node(at, name, change):
-    """Of a kept trace of several GPUs a copy that is changed: the verdict, the code, and what is wrong."""
-    path = os.path.join(at, "node.h5")
-    shutil.copy(os.path.join(SOURCE, "data/traces", name + ".h5"), path)
-    os.chmod(path, 0o644)
-    with h5py.File(path, "r+") as file:
-        change(file)
-    done, found = judged("--trace", path)
-    page = os.path.join(at, "node.html")
-    run("report", path, "--html", page, "--force")
-    return found["verdict"], done.code, {(f["device"], f["metric"]) for f in bad(found)}, open(page).read()
-
-
 def nodes(at):
-    """Each GPU of a node is judged, and each kind of measurement, also where it is the only one."""
-    if not h5py:
-        return
+    """The page says what check does of each kind of measurement, also where it is the only one."""
+    path, page, metrics = (os.path.join(at, name) for name in ("node.h5", "node.html", "node.prom"))
+
+    def said(name, change=None):
+        shutil.copy(os.path.join(SOURCE, "data/traces", name + ".h5"), path)
+        os.chmod(path, 0o644)
+        if change:
+            with h5py.File(path, "r+") as file:
+                change(file)
+        run("report", path, "--html", page, "--force")
+        return run("check", "--trace", path).code, open(page).read()
 
     def xid(file):
         file["provenance/gpu1_after"].attrs["xids"] = numpy.int64(1)
 
-    def wrong(file):
-        samples = file["energies/0001/samples"][:]
-        samples["intact"][0] = 0
-        file["energies/0001/samples"][...] = samples
-
-    def timeless(file):
-        for series in file["collectives"].values():
-            samples = series["samples"][:]
-            samples["host_us"] = numpy.nan
-            series["samples"][...] = samples
-
-    def nothing(file):
-        pass
-
     for name in ("h100x2_collectives", "h200x2_graphs", "h100x2_energy", "h200x2_matrix", "h100x2_soak"):
-        verdict, code, _, said = kept_node(at, name, nothing)
-        check((verdict, code) == ("ok", 0) and "OK: " in said, f"{name}: {verdict} {code}")
-        verdict, code, wrongs, said = kept_node(at, name, xid)
-        check((verdict, code, wrongs) == ("broken", 6, {("cuda:1", "xid")}), f"{name}, an Xid of cuda:1: {verdict} {wrongs}")
-        check("BROKEN: 1 failed" in said, f"{name}, an Xid of cuda:1: the page does not say so")
-    verdict, code, wrongs, _ = kept_node(at, "h100x2_energy", wrong)
-    check(code == 6 and {metric for _, metric in wrongs} == {"results"}, f"wrong results of a load: {verdict} {wrongs}")
-    verdict, code, wrongs, _ = kept_node(at, "h100x2_collectives", timeless)
-    check((verdict, code) == ("failed to run", 1), f"operations without a time: {verdict} {code} {wrongs}")
-    # With a second process the times say nothing of a GPU's health, and the results all the same.
-    for kind, series in (("transfers", "0013"), ("calls", "0001")):
-        def wrong_beside(file):
-            assert file[f"{kind}/{series}"].attrs["beside"] not in ("nobody", b"nobody")
-            samples = file[f"{kind}/{series}/samples"][:]
-            samples["intact"][samples["intact"] == 1] = 0
-            samples["intact"][0] = 0
-            file[f"{kind}/{series}/samples"][...] = samples
-
-        verdict, code, wrongs, _ = kept_node(at, "h200_processes", wrong_beside)
-        check((verdict, code) == ("broken", 6) and "results" in {metric for _, metric in wrongs},
-              f"wrong results of {kind} with a second process: {verdict} {code} {wrongs}")
-    # Tensor cores at half of their rate, by the instruction that can reach it.
-    def slow_tensor(file):
-        for series in file["probes"].values():
-            if (series.attrs["probe"], series.attrs["operation"], series.attrs["type"]) == ("tensor", "wgmma", "fp16"):
-                samples = series["samples"][:]
-                samples["device_us"] *= 2
-                series["samples"][...] = samples
-
-    verdict, code, wrongs, _ = kept_node(at, "h100_quick_a", slow_tensor)
-    check((verdict, code, wrongs) == ("slow", 3, {("cuda:0", "tensor_wgmma_fp16_rate")}), f"slow tensor cores: {verdict} {code} {wrongs}")
-    metrics = os.path.join(at, "node.prom")
+        for change, code, words in ((None, 0, "OK: "), (xid, 6, "BROKEN: 1 failed")):
+            its_code, text = said(name, change)
+            check(its_code == code and words in text, f"{name}: {its_code}, and the page does not say {words}")
     for name in ("h200x2_matrix", "h200x2_graphs"):
         run("check", "--trace", os.path.join(SOURCE, "data/traces", name + ".h5"), "--quiet", "--openmetrics", metrics)
         samples = [line.rpartition(" ")[0] for line in open(metrics) if not line.startswith("#")]
@@ -403,6 +265,8 @@ def failures(at):
         done, found = judged("--level", 1, "--device", f"sim:{lost}", "--expect", "gpus=1")
         check(done.code == 6 and any("0 GPUs, expected 1; 1 more lost" in f["text"] for f in bad(found)),
               f"--expect gpus=1, lost at call {call}: {done.code} {[f['text'] for f in bad(found)]}")
+    line = run("check", "--level", 1, "--quiet", "--device", f"sim:{lost}").out
+    check("device lost, no results" in line and "wrong" not in line, f"a lost GPU: {line}")
     # Others are measured to their end.
     fine, kept = seeded(at, HEALTHY, 8), os.path.join(at, "two.h5")
     done, found = judged("--level", 1, "--device", f"sim:{lost},{fine}", "-o", kept)
@@ -454,14 +318,6 @@ def expectations(at):
         check(done.code == (77 if is_blind else 6), f"GPUs that were expected and are not there: {done.code} {done.out}")
         check(run("check", "--expect", "gpus=x").code == 2, "nonsense is refused without a GPU, too")
         check(run("check", "--exit-codes", "nagios").code == 3, "nagios: unknown")
-
-
-def late_kernels(at):
-    """Launches in a row are fast, and each kernel is done late: the host's calls are not the cause."""
-    late = seeded(at, HEALTHY, 31, hardware={"empty_kernel_us": 20})
-    done, found = judged("--device", late)
-    check(done.code == 3 and [f["metric"] for f in bad(found)] == ["launch_done_time"] and causes(found) == {"slow_start"},
-          f"kernels that are done late: {done.code} {[f['metric'] for f in bad(found)]} {causes(found)}")
 
 
 def references(at):
@@ -536,144 +392,10 @@ def references(at):
     check(other.code == 2 and "H200" in other.err, f"another model is refused: {other.code} {other.err}")
 
 
-# ---- edited traces -------------------------------------------------------------------------------------------------
-
-
-def device_series(trace, kind):
-    return [s for s in trace[kind].values() if s.attrs.get("device", s.attrs.get("source", "")) != "host"
-            or s.attrs.get("direction", "") in ("h2d", "d2h")]
-
-
-def scale_times(series, factor, columns=("host_us", "device_us", "done_us", "cycles")):
-    rows = series["samples"][:]
-    for column in columns:
-        if column in rows.dtype.names:
-            rows[column] *= factor
-    series["samples"][...] = rows
-
-
-def set_visits(series, **values):
-    rows = series["visits"][:]
-    for column, value in values.items():
-        rows[column] = value
-    series["visits"][...] = rows
-
-
-def slow_link(trace, factor=2):
-    for series in trace["transfers"].values():
-        if series.attrs["memory"] == "pinned" and series.attrs["direction"] in ("h2d", "d2h"):
-            rows, visits = series["samples"][:], series["visits"][:]
-            large = numpy.isin(rows["visit"], numpy.flatnonzero(visits["bytes"] >= 1 << 20))
-            for column in ("host_us", "device_us"):
-                rows[column][large] *= factor
-            series["samples"][...] = rows
-
-
-def facts(trace, **values):
-    group = trace["provenance/gpu0"]
-    for name, value in values.items():
-        group.attrs[name] = value
-
-
-def after(trace, **values):
-    group = trace["provenance"].require_group("gpu0_after")
-    group.attrs["id"] = trace["provenance/gpu0"].attrs["id"]
-    for name, value in values.items():
-        group.attrs[name] = value
-
-
-def set_clock(trace, mhz, **more):
-    for kind in ("transfers", "probes", "jobs", "calls"):
-        for series in trace[kind].values():
-            if series.attrs.get("device", "") != "host" and series.attrs.get("module", "") != "memcpy":
-                set_visits(series, sm_clock_mhz=mhz, **more)
-    for series in trace["probes"].values():
-        if series.attrs["probe"] == "compute" and series.attrs["device"] != "host":
-            scale_times(series, 1980 / mhz, ("host_us", "device_us"))
-
-
-def half_the_lanes(trace):
-    facts(trace, pcie_lanes_now=numpy.int64(8))
-    after(trace, pcie_generation_copying=numpy.int64(5), pcie_lanes_copying=numpy.int64(8))
-    slow_link(trace)
-
-
-def one_generation_less(trace):
-    after(trace, pcie_generation_copying=numpy.int64(4), pcie_lanes_copying=numpy.int64(16))
-    slow_link(trace)
-
-
-def three_sms_missing(trace):
-    for series in trace["probes"].values():
-        if series.attrs["device"] != "host":
-            rows = series["samples"][:]
-            rows["units"] = numpy.minimum(rows["units"], 129)
-            series["samples"][...] = rows
-
-
-def slow_memory(trace):
-    for series in trace["probes"].values():
-        if series.attrs["probe"] == "bandwidth":
-            scale_times(series, 4 / 3)
-    for series in trace["transfers"].values():
-        if series.attrs["direction"] == "d2d":
-            scale_times(series, 4 / 3)
-
-
-def corrupt(trace):
-    series = trace["transfers/0000"]
-    rows = series["samples"][:]
-    rows["intact"][numpy.flatnonzero(rows["intact"] == 1)[-1]] = 0
-    series["samples"][...] = rows
-
-
-def neighbour(trace):
-    slow_link(trace)
-    for series in trace["transfers"].values():
-        if series.attrs["direction"] in ("h2d", "d2h"):
-            set_visits(series, disturbed=24, disturber=b"python3 (4711)")
-
-
-def ecc(trace):
-    facts(trace, ecc_corrected_volatile=numpy.int64(3), ecc_uncorrected_volatile=numpy.int64(0))
-    after(trace, ecc_corrected_volatile=numpy.int64(9), ecc_uncorrected_volatile=numpy.int64(1))
-
-
-def slow_call(trace):
-    for series in trace["calls"].values():
-        if series.attrs["call"] == "launch":
-            rows = series["samples"][:]
-            rows["host_us"] += 3 * rows["repeats"]
-            rows["done_us"] += 3 * rows["repeats"]
-            series["samples"][...] = rows
-
-
-def remapped(trace):
-    after(trace, remapped_rows_corrected=numpy.int64(0), remapped_rows_uncorrected=numpy.int64(1),
-          remapped_rows_pending=numpy.int64(1), remapped_rows_failed=numpy.int64(0))
-
-
-EDITS = {
-    "half-the-lanes": half_the_lanes,
-    "one-generation-less": one_generation_less,
-    "clock-cap": lambda trace: set_clock(trace, 1410),
-    "thermal-throttle": lambda trace: set_clock(trace, 1230, throttle_reasons=0x20, temperature_c=94),
-    "three-sms-missing": three_sms_missing,
-    "slow-memory": slow_memory,
-    "corrupt-bytes": corrupt,
-    "busy-neighbour": neighbour,
-    "ecc-errors": ecc,
-    "slow-call": slow_call,
-    "remapped-rows": remapped,
-}
-
-
-def edited(at):
-    simulated = os.path.join(at, "simulated.h5")
-    run("check", "--device", seeded(at, HEALTHY, 31), "-o", simulated)
-    kept = os.path.join(SOURCE, "data/traces/h200_rounds.h5")
+def unfinished(at):
+    """What a run that was killed did not come to may be slow."""
     killed = os.path.join(at, "killed.h5")
-    shutil.copy(kept, killed)
+    shutil.copy(os.path.join(SOURCE, "data/traces/h200_rounds.h5"), killed)
     with h5py.File(killed, "r+") as trace:
         trace.attrs["complete"] = numpy.uint8(0)
     done, found = judged("--trace", killed)
@@ -681,30 +403,15 @@ def edited(at):
     for form in ("--overview", "--markdown"):
         shown = run("report", killed, form)
         check("NOT JUDGED: " in shown.out and "OK: " not in shown.out, f"killed, {form}: {shown.out[:600]}")
-    for original in (simulated, kept):
-        done, before = judged("--trace", original)
-        check(not [f for f in before["findings"] if f["health"] == "fail"],
-              f"{original} has no failure: {[f['text'] for f in bad(before)]}")
-        for name, edit in EDITS.items():
-            path = os.path.join(at, name + ".h5")
-            shutil.copy(original, path)
-            with h5py.File(path, "r+") as trace:
-                edit(trace)
-            done, found = judged("--trace", path)
-            new = {"findings": [f for f in bad(found) if f["metric"] not in {b["metric"] for b in bad(before)}]}
-            verdict, code, wanted, _ = SICK[name]
-            check((found["verdict"], done.code) == (verdict, code) and causes(new) == wanted,
-                  f"{os.path.basename(original)} edited, {name}: {found['verdict']} {done.code} {causes(new)} "
-                  f"{[f['text'] for f in new['findings']]}")
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, counted_before, blind_pairs, what_it_says, one_of_two, outputs, nodes, failures, expectations, late_kernels, references):
+    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, one_of_two, outputs, nodes, failures, expectations,
+                 references, unfinished):
+        if part in (second_look, nodes, unfinished) and not h5py:
+            print(f"not tried: {part.__name__}, as Python has no h5py")
+            continue
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)
-    if h5py:
-        edited(scratch)
-    else:
-        print("no h5py: no trace was edited")
 check.finish()

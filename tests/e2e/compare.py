@@ -14,14 +14,9 @@ import os
 import shutil
 import sys
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, folder, library, run
 
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = None
-
+h5py, numpy = library("h5py"), library("numpy")
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
 parser.add_argument("--pairs", type=int, default=1)

@@ -5,10 +5,9 @@ import json
 import os
 import re
 
-import h5py
+from npgpu_run import SOURCE, Checks, folder, needs, run
 
-from npgpu_run import SOURCE, Checks, folder, run
-
+h5py = needs("h5py")
 check = Checks()
 STRIDE = int(os.environ.get("STRIDE", "1"))
 BASE = json.load(open(os.path.join(SOURCE, "data/devices/plain.json")))

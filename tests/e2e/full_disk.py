@@ -5,10 +5,9 @@ import re
 import resource
 import subprocess
 
-import h5py
+from npgpu_run import PROGRAM, Checks, folder, needs, run
 
-from npgpu_run import PROGRAM, Checks, folder, run
-
+h5py = needs("h5py")
 check = Checks()
 ARGUMENTS = ["transfer", "--device", "sim:plain", "--direction", "h2d,d2h", "--end", "64MiB", "--schedule", "classic", "--target-time", "40ms",
              "--progress", "points"]

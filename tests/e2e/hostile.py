@@ -13,10 +13,9 @@ import subprocess
 import unicodedata
 import xml.etree.ElementTree
 
-import h5py
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder
-
+h5py = needs("h5py")
 check = Checks()
 STRIDE = min(3, int(os.environ.get("STRIDE", "1")))
 

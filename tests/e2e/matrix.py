@@ -4,10 +4,9 @@ import io
 import json
 import os
 
-import h5py
+from npgpu_run import SOURCE, Checks, folder, needs, run
 
-from npgpu_run import SOURCE, Checks, folder, run
-
+h5py = needs("h5py")
 check = Checks()
 NODES = os.path.join(SOURCE, "data/devices/nodes")
 SIZES = ("--sizes", "256KiB", "--rounds", "2")

@@ -3,11 +3,9 @@ import json
 import os
 import shutil
 
-import h5py
-import numpy
+from npgpu_run import Checks, folder, needs, run
 
-from npgpu_run import Checks, folder, run
-
+h5py, numpy = needs("h5py", "numpy")
 check = Checks()
 
 

@@ -8,11 +8,10 @@ import signal
 import subprocess
 import time
 
-import h5py
-
-from npgpu_run import PROGRAM, Checks, folder, run
+from npgpu_run import PROGRAM, Checks, folder, needs, run
 from rank_jobs import ENVIRONMENT, QUICK, Jobs, check_pair, ended, need, said, shim, side_by_side, trace
 
+h5py = needs("h5py")
 need("mpi")
 check = Checks()
 jobs = Jobs("mpi")

@@ -1,8 +1,11 @@
 """Runs the program as a user does. Every script here takes the program's path as its first argument."""
+import importlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "npgpu"
 # As it is installed: hints then begin with "npgpu", and not with where the build is.
@@ -21,6 +24,49 @@ def run(*arguments, cwd=None, env=None, timeout=300):
     environment.update(env or {})
     return Result(subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=environment, timeout=timeout,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True))
+
+
+def library(name):
+    """None where Python does not have it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def needs(*names):
+    """These libraries; without one of them the whole test is skipped."""
+    found = [library(name) for name in names]
+    if None in found:
+        print(f"skipped: Python has no {names[found.index(None)]}")
+        sys.exit(77)
+    return found[0] if len(found) == 1 else found
+
+
+def stopped_at(is_it, command, number=signal.SIGTERM):
+    """Exit code and standard error of a run that got the signal once it had written such a line. It is asked to save all
+    the time, because it tells of a point when that is on disk."""
+    process = subprocess.Popen([PROGRAM, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    enough, told = threading.Event(), ""
+
+    def ask():
+        while not enough.wait(0.02) and process.poll() is None:
+            process.send_signal(signal.SIGUSR1)
+
+    asking = threading.Thread(target=ask)
+    for line in process.stderr:
+        if not told:  # from its first word on it catches signals
+            asking.start()
+        told += line
+        if is_it(line):
+            process.send_signal(number)
+            break
+    enough.set()
+    told += process.stderr.read()
+    code = process.wait(timeout=300)
+    if asking.ident:
+        asking.join()
+    return code, told
 
 
 def folder():

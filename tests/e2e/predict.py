@@ -2,10 +2,9 @@
 import json
 import os
 
-import h5py
+from npgpu_run import SOURCE, Checks, folder, needs, run
 
-from npgpu_run import SOURCE, Checks, folder, run
-
+h5py = needs("h5py")
 TRACE = os.path.join(SOURCE, "data", "traces", "h200_streams.h5")
 ROUNDS = os.path.join(SOURCE, "data", "traces", "h200_rounds.h5")  # has calls, too
 JOB = ("--bytes-in", "60MiB", "--bytes-out", "60MiB", "--kernel-ms", "1.017")

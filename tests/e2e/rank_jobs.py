@@ -8,10 +8,9 @@ import sys
 import tempfile
 import time
 
-import h5py
+from npgpu_run import PROGRAM, needs
 
-from npgpu_run import PROGRAM
-
+h5py = needs("h5py")
 SESSIONS = tempfile.mkdtemp(prefix="npgpu-mpi-")
 atexit.register(shutil.rmtree, SESSIONS, True)
 

@@ -6,11 +6,9 @@ import os
 import shutil
 import subprocess
 
-import h5py
-import pandas
+from npgpu_run import Checks, folder, needs, run
 
-from npgpu_run import Checks, folder, run
-
+h5py, pandas = needs("h5py", "pandas")
 check = Checks()
 
 

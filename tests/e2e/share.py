@@ -5,10 +5,9 @@ import shutil
 import subprocess
 import sys
 
-import h5py
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
-
+h5py = needs("h5py")
 KEPT = os.path.join(SOURCE, "data", "traces")
 RUNS = [os.path.join(KEPT, f"h200_run_{run}.h5") for run in "abc"]
 check = Checks()

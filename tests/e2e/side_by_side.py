@@ -6,10 +6,9 @@ import signal
 import subprocess
 import time
 
-import h5py
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
-
+h5py = needs("h5py")
 check = Checks()
 GPUS = "sim:gts250,sim:gtx280"
 COMMAND = ("characterize", "--device", GPUS, "--quick", "--rounds", "2")

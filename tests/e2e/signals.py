@@ -1,5 +1,6 @@
 """SIGTERM, SIGINT and SIGHUP: stop within a trial, save, exit 75. SIGUSR1: save and go on. --resume: the same set of
 points, each visited once in every round."""
+import itertools
 import os
 import re
 import shlex
@@ -7,10 +8,9 @@ import signal
 import subprocess
 import time
 
-import h5py
+from npgpu_run import PROGRAM, Checks, folder, needs, run, stopped_at
 
-from npgpu_run import PROGRAM, Checks, folder, run
-
+h5py = needs("h5py")
 check = Checks()
 SIZES = ["--device", "host", "--start", "1", "--end", "1MiB", "--perturbation", "0", "--schedule", "classic",
          "--target-time", "2ms", "--trials", "3", "--rounds", "2"]  # of each size exactly two visits
@@ -31,35 +31,26 @@ with folder() as where:
 
     for number, name in ((signal.SIGTERM, "term"), (signal.SIGINT, "int"), (signal.SIGHUP, "hup")):
         path = os.path.join(where, name + ".h5")
-        resumes = 0
-        rounds = set()
-        command = ["transfer", *SIZES, "--output", path]
-        for attempt in range(60):
-            process = subprocess.Popen([PROGRAM, *command],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(0.25 + 0.03 * attempt)
-            process.send_signal(number)
-            asked = time.monotonic()
-            _, err = process.communicate(timeout=60)
-            took = time.monotonic() - asked
-            if process.returncode == 0:
+        stops, rounds = 0, set()
+        command = ["transfer", *SIZES, "--progress", "points", "--output", path]
+        while stops < 20:
+            saved = itertools.count(1)
+            code, err = stopped_at(lambda line: line.startswith("saved /") and next(saved) >= 20, command, number)
+            if code == 0:
                 break
-            if process.returncode == -number and not os.path.exists(path):
-                continue  # it came before the handlers were there and before anything was measured
-            resumes += 1
-            check(process.returncode == 75, f"{name}: exit {process.returncode}: {err[-200:]}")
+            stops += 1
+            check(code == 75, f"{name}: exit {code}: {err[-200:]}")
             hint = re.search(r"continue with: (.*)", err)
             check(hint and "--resume" in hint[1] and path in hint[1], f"{name}: says how to go on: {err[-200:]}")
             command = shlex.split(hint[1])[1:]  # the whole command, which works as it is
-            check(took < 1.0, f"{name}: took {took:.2f} s to stop; a trial takes 2 ms")
             some, complete = visits(path)
             check(complete == 0, f"{name}: an unfinished trace says so")
             check(len(set(some)) == len(some), f"{name}: no point twice in a round")
-            rounds.add(max((number for _, number in some), default=0))
+            rounds.add(max(number for _, number in some))
         else:
             check(False, f"{name}: never finished")
-        check(resumes >= 1, f"{name}: was interrupted {resumes} times")
-        check(max(rounds) >= 1, f"{name}: also after the first round: {rounds}")
+        check(stops >= 1, f"{name}: was interrupted {stops} times")
+        check(max(rounds, default=0) >= 1, f"{name}: also after the first round: {rounds}")
         got, complete = visits(path)
         check(sorted(got) == sorted(expected), f"{name}: the same points in the same rounds, none twice: {len(got)} of {len(expected)}")
         check(complete == 1, f"{name}: complete at last")
@@ -70,20 +61,26 @@ with folder() as where:
     # timeout signals the process and then its group: two at once are one wish to stop.
     path = os.path.join(where, "timeout.h5")
     for attempt in range(8):
+        if os.path.exists(path):
+            os.remove(path)
         ended = subprocess.run(["timeout", "--preserve-status", "--signal=INT", "0.4", PROGRAM, "transfer", *SIZES, "--force",
                                 "--output", path], capture_output=True, text=True)
-        check(ended.returncode == 75 and not os.path.exists(path + ".lock"), f"timeout: {ended.returncode} {ended.stderr[-200:]}")
+        before_handlers = ended.returncode == 128 + signal.SIGINT and not os.path.exists(path)
+        check((ended.returncode == 75 or before_handlers) and not os.path.exists(path + ".lock"), f"timeout: {ended.returncode} {ended.stderr[-200:]}")
 
     # A check that was stopped blames nobody, and a soak says how to go on, as the user calls the program.
     soak = os.path.join(where, "soak.h5")
     bare = {**os.environ, "PATH": "/usr/bin:/bin"}
     near = os.path.join(".", os.path.basename(PROGRAM))
     for command in (["check", "--level", "3"], ["check", "--soak", "10min", "--force", "--output", soak]):
-        process = subprocess.Popen([near, *command, "--device", "sim:h200"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, env=bare, cwd=os.path.dirname(PROGRAM))
-        time.sleep(0.25)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        for wait_s in (0.25, 1, 4, 16):  # beside a load it may come before the handlers are there
+            process = subprocess.Popen([near, *command, "--device", "sim:h200"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True, env=bare, cwd=os.path.dirname(PROGRAM))
+            time.sleep(wait_s)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+            if process.returncode != -signal.SIGINT:
+                break
         check(process.returncode == 75 and "NOT JUDGED" in out and "stopped by a signal" in out, f"{command}: {process.returncode} {out}")
         check("FAIL" not in out and "OK" not in out and "take the GPU out of service" not in out, f"{command}: {out}")
         hint = re.search(r"continue with: (.*)", err)

@@ -4,12 +4,9 @@ import io
 import os
 import re
 
-import h5py
-import numpy
-import pandas
+from npgpu_run import SOURCE, Checks, folder, needs, run
 
-from npgpu_run import SOURCE, Checks, folder, run
-
+h5py, numpy, pandas = needs("h5py", "numpy", "pandas")
 AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers", "shared_bytes", "operands", "intensity", "cluster", "pages", "ops", "alpha", "beta", "host_columns", "sm"],
         "jobs": ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"],
         "calls": ["bytes", "blocks", "nodes"]}

@@ -5,11 +5,11 @@ import re
 import shutil
 import subprocess
 
-import h5py
 import numpy as np
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
 
+h5py = needs("h5py")
 check = Checks()
 
 with folder() as where:

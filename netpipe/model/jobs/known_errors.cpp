@@ -33,7 +33,7 @@ ModelErrors errors_by_length(std::span<const PredictedJob> jobs, const std::stri
   return all;
 }
 
-// tests/h200_design_test.cpp computes this table again from the kept traces; it fails where this is not true any more,
+// tests/advice_test.cpp computes this table again from the kept traces; it fails where this is not true any more,
 // and prints what is.
 const ModelErrors& known_errors() {
   static const ModelErrors known{
