@@ -58,8 +58,8 @@ Standard standard_of(double center, double sigma, std::size_t others, const Know
   // What is known steadies a guess from few; a group that plainly scatters more is taken at its word.
   is.unit = std::max(own, std::sqrt((known_freedom * known.sigma * known.sigma + seen * own * own) / freedom));
   const double of_center = std::sqrt(1 + variance_of_median / static_cast<double>(std::max<std::size_t>(others, 1)));
-  const double beyond = student_quantile(1 - chance, std::min(freedom, most_freedom)) * is.unit * of_center;
-  is.limit = std::max(std::log1p(known.least), beyond);
+  const double allowed = student_quantile(1 - chance, std::min(freedom, most_freedom)) * is.unit * of_center;
+  is.limit = std::max(std::log1p(known.least), allowed);
   return is;
 }
 
