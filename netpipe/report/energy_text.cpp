@@ -12,7 +12,7 @@ namespace npgpu {
 
 namespace {
 
-std::string rate_text(const EnergyFigure& f) {
+std::string work_rate_text(const EnergyFigure& f) {
   if (is_idle(f.question.work)) return "-";
   return figure_text(f.full.rate.value, !counts_operations(f.question.work) ? FigureUnit::bytes_per_s
                                         : is_whole_number(f.question.type)  ? FigureUnit::operations_per_s
@@ -37,7 +37,7 @@ void add_row(Table& table, const EnergyFigure& f) {
   const bool rests = is_idle(f.question.work);
   table.row({"  " + work_text(f.question), rests ? "-" : digits_text(f.each_pj().value, 3),
              rests ? "-" : percent_text(f.each_j), digits_text(f.full.power_w.value, 4), percent_text(f.full.power_w),
-             rate_text(f), per_watt_text(f),
+             work_rate_text(f), per_watt_text(f),
              !(f.half_over_line > 0) ? "-" : fmt::format("{:+.1f}", 100 * (f.half_over_line - 1)),
              digits_text(f.full.clock_mhz, 4), digits_text(f.full.temperature_c, 2), f.full.causes ? "d" : ""});
 }
