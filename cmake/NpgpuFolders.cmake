@@ -84,7 +84,7 @@ function(npgpu_small target)
 endfunction()
 
 function(npgpu_folder folder)
-  cmake_parse_arguments(arg "BATCH;SMALL" "" "SOURCES;UPSTREAM;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "BATCH;SMALL;KIND" "" "SOURCES;UPSTREAM;LIBRARIES" ${ARGN})
   set(target npgpu_${folder})
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
@@ -115,6 +115,9 @@ function(npgpu_folder folder)
       $<TARGET_GENEX_EVAL:npgpu_${up},$<TARGET_PROPERTY:npgpu_${up},INTERFACE_LINK_LIBRARIES>>)
   endforeach()
   set_property(GLOBAL APPEND PROPERTY NPGPU_OBJECTS ${target})
+  if(arg_KIND)  # of measurement: its backends join by themselves, and whoever measures links all kinds
+    set_property(GLOBAL APPEND PROPERTY NPGPU_KINDS ${folder})
+  endif()
 endfunction()
 
 # All folders upstream of those given, and they themselves.

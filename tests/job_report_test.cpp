@@ -286,8 +286,12 @@ PieceTable made() {
 }
 
 std::string text(const PieceTable& table, int width = 100) {
+  const Trace trace;
+  TraceResults results(trace);
+  results.pieces = {table};
   Document doc;
-  all_text(doc, {}, {table});
+  for (const auto& report : registered<KindReport>())
+    if (report->kind == Pieces::name) report->text(doc, results);
   return to_text(doc, {.width = width});
 }
 

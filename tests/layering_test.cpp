@@ -89,8 +89,6 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"model", {"engine", "simulate"}},
       {"report", {"engine", "model"}},
       {"legacy", {"engine", "ranks", "modules"}},
-      {"calls", {"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
-      {"pieces", {"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"}},
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "simulate", "trace",
         "model", "report", "campaign", "energy", "collectives"}},
@@ -99,6 +97,8 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},
       {"campaign", {"engine", "devices/host", "ranks", "trace", "model", "report"}},
   };
+  // A room that is not listed is that of a kind of measurement.
+  const std::set<std::string> of_kinds{"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"};
   const auto all = includes();
   CHECK(all.size() > 100);  // the search itself works
   for (const Include& one : all) {
@@ -110,8 +110,8 @@ TEST_CASE("a folder includes only what is upstream of it") {
       FAIL_CHECK("a public header includes a private one");
       continue;
     }
-    REQUIRE(upstream.count(from) == 1);
-    CHECK(upstream.at(from).count(to) == 1);
+    const auto listed = upstream.find(from);
+    CHECK((listed == upstream.end() ? of_kinds : listed->second).count(to) == 1);
   }
 }
 
@@ -129,9 +129,11 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");
       const bool kernel = from == "probes" && (one.file.ends_with(".cu") || one.file.ends_with(".cuh"));
-      const bool job = from == "calls" || from == "pieces" || from == "soak" || from == "collectives" ||
-                       (from == "jobs" && (one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp")));
-      CHECK((from == "devices/cuda" || module || kernel || job));
+      const std::set<std::string> closed{"engine", "process",  "files",  "ranks",  "simulate", "trace",  "model",
+                                         "report", "campaign", "energy", "legacy", "cli",      "modules"};
+      const bool kind = !starts(from, "devices") && !closed.contains(from) && from != "probes" &&
+                        (from != "jobs" || one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp"));
+      CHECK((from == "devices/cuda" || module || kernel || (kind && !from.empty())));
     }
     if (starts(one.file, "include/")) {
       CHECK_FALSE(starts(one.header, "boost/"));

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "changed_spec.hpp"
-#include "netpipe/engine/piece_slots.hpp"
+#include "netpipe/pieces/slots.hpp"
 #include "npgpu/error.hpp"
 
 namespace pieces_test {

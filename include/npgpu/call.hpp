@@ -143,20 +143,31 @@ inline constexpr auto fields_of<CallSample> = fields(field("visit", &CallSample:
                                                      field("done_us", &CallSample::done_us, "us"),
                                                      optional_field("slowed", &CallSample::slowed));
 
-struct Calls {
+inline TimeClass class_of(const CallCase& c) { return is_host_timed(c) ? TimeClass::calls : TimeClass::kernels; }
+
+struct Calls : UsualKind {
   static constexpr std::string_view name = "calls";
   static constexpr std::string_view singular = "call";
+  static constexpr std::string_view command = "calls";
   using Case = CallCase;
   using Axes = CallShape;
   using Sample = CallSample;
-  using Context = NoContext;
+  struct Details {
+    Estimate host_us;  // until the call returns; back-to-back: its share of the row
+    Estimate done_us;  // until its work is done; NaN where it leaves none
+    Estimate slowed;   // of frees: a read's time until then over that of one alone; NaN where none took longer
+  };
   static Seconds timed(const Case&, std::span<const Sample> trial);  // until done, where that is measured
+  static Repetition repetition();
+  static std::vector<Result<Calls>> results(const Series<Calls>&);
+  static std::string_view counted(const Case&, const Result<Calls>&);
+  static std::vector<FigureChoice> key_figures(const Case&, std::uint32_t lane);
 };
 using CallSeries = Series<Calls>;
 using CallPoint = Point<Calls>;
+using CallResult = Result<Calls>;
 
 std::optional<std::string> flaw_of(const CallShape&);
-std::optional<std::string> flaw_of(const CallSample&);
 // "4 KiB", "132 blocks", "chain of 64"
 std::string text_of(const CallShape&);
 

@@ -136,20 +136,41 @@ struct CollectiveContext {
 };
 template <> inline constexpr auto fields_of<CollectiveContext> = fields(field("library", &CollectiveContext::library));
 
-struct Collectives {
+inline TimeClass class_of(const CollectiveCase& c) {
+  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
+}
+
+struct Collectives : UsualKind {
   static constexpr std::string_view name = "collectives";
   static constexpr std::string_view singular = "collective";
+  static constexpr std::string_view command = "collectives";
+  static constexpr std::string_view smaller = "measure smaller sizes (--sizes, --end)";
+  static constexpr bool is_of_device = false;
   using Case = CollectiveCase;
   using Axes = CollectiveSize;
   using Sample = CollectiveSample;
   using Context = CollectiveContext;
+  struct Details {
+    Estimate bus_rate;                         // bytes per second; `rate` is the algorithm bandwidth
+    Estimate host_us;                          // until all GPUs were done; behind a gate not measured
+    std::vector<double> lanes_us{};            // by each GPU's events, one operation
+    std::vector<std::uint32_t> wrong_lanes{};  // GPUs whose results were wrong
+    // What the library chose, as in CollectiveSample; -1: not known, or not always the same.
+    std::int32_t algorithm = -1, protocol = -1, channels = -1, path = -1;
+  };
   static Seconds timed(const Case&, std::span<const Sample> trial);  // of the GPU that took longest, or the host's
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Collectives>&);
+  static std::vector<Result<Collectives>> results(const Series<Collectives>&);
+  static Estimate figure(const Case&, const Result<Collectives>&);
+  static std::string_view counted(const Case&, const Result<Collectives>&);
+  static std::vector<FigureChoice> key_figures(const Case&, std::uint32_t lane);
 };
 using CollectiveSeries = Series<Collectives>;
 using CollectivePoint = Point<Collectives>;
+using CollectiveResult = Result<Collectives>;
 
 std::optional<std::string> flaw_of(const CollectiveSize&);
-std::optional<std::string> flaw_of(const CollectiveSample&);
 std::string text_of(const CollectiveSize&);  // "4 MiB"
 
 // The bus bandwidth over the algorithm bandwidth, which is the size over the time, as nccl-tests defines them: it is

@@ -10,6 +10,7 @@
 //       std::cout << title(one.question) << ": " << one.best.value * 1e-9 << " GB/s of bus bandwidth\n";
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@
 #include "npgpu/result.hpp"
 
 namespace npgpu {
+
+struct TextStyle;     // npgpu/report.hpp
+struct TraceResults;  // npgpu/trace_results.hpp
 
 // One operation of one type, by size.
 struct CollectiveFigure {
@@ -76,5 +80,17 @@ std::vector<CollectiveStudy> collective_studies(const Trace&, const NodeMatrix&)
 // The time of a size between those that were measured, in us: straight between the sizes next to it, and beyond the
 // largest by its rate. Its interval is that of both. Nothing below the smallest size, and where nothing was measured.
 std::optional<Estimate> time_of(const CollectiveFigure&, std::uint64_t bytes);
+
+// What GPUs did together, and its limits; nothing where a trace has none.
+void collectives_text(std::ostream&, const TraceResults&, const TextStyle&);
+// The time of an operation of several GPUs of a size that need not have been measured.
+struct CollectiveForecast {
+  const CollectiveStudy* study = nullptr;
+  const CollectiveFigure* figure = nullptr;
+  std::uint64_t bytes = 0;
+  Estimate us{};
+};
+void collective_forecast_text(std::ostream&, const std::vector<CollectiveForecast>&);
+void collective_forecast_json(std::ostream&, const std::vector<CollectiveForecast>&);
 
 }  // namespace npgpu

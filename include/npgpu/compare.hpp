@@ -129,6 +129,7 @@ struct FigureChoice {
   FigureUnit unit = FigureUnit::us;
   bool of_memory = false;  // unless its working set fits the cache
 };
+std::vector<FigureChoice> UsualKind::key_figures(const auto&, std::uint32_t) { return {}; }
 // One of the numbers that stand for a device: the mean over some points of a case. It is judged like a part.
 struct KeyFigure : Change {
   std::string name{};  // "copy host to device"

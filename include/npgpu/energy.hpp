@@ -115,21 +115,35 @@ inline constexpr auto fields_of<EnergyContext> = fields(field("meter", &EnergyCo
                                                         field("counts_energy", &EnergyContext::counts_energy),
                                                         field("power_limit_w", &EnergyContext::power_limit_w, "W"));
 
-struct Energies {
+inline TimeClass class_of(const EnergyCase&) { return TimeClass::windows; }
+
+struct Energies : UsualKind {
   static constexpr std::string_view name = "energies";
   static constexpr std::string_view singular = "energy";
+  static constexpr std::string_view command = "energy";
+  static constexpr bool is_compared = false;  // windows and slices have one length
   using Case = EnergyCase;
   using Axes = EnergyLoad;
   using Sample = EnergySample;
   using Context = EnergyContext;
+  struct Details {
+    Estimate power_w;       // of the whole device, by the meter
+    Estimate read_power_w;  // by readings of the instantaneous power in the same windows; NaN where there are none
+    double clock_mhz = not_measured, temperature_c = not_measured;
+  };
   // The window's mean power, a watt as a second: a point has converged when its power has, and it is power that drifts.
   static Seconds timed(const Case&, std::span<const Sample> trial);
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Energies>&);
+  static std::vector<Result<Energies>> results(const Series<Energies>&);
+  static Estimate figure(const Case&, const Result<Energies>&);
+  static std::string_view counted(const Case&, const Result<Energies>&);
 };
 using EnergySeries = Series<Energies>;
 using EnergyPoint = Point<Energies>;
+using EnergyResult = Result<Energies>;
 
 std::optional<std::string> flaw_of(const EnergyLoad&);
-std::optional<std::string> flaw_of(const EnergySample&);
 std::string text_of(const EnergyLoad&);  // "half of the time, 0.8 s"
 
 // ---- the meter -----------------------------------------------------------------------------------

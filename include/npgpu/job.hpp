@@ -123,21 +123,37 @@ inline constexpr auto fields_of<JobSample> =
            field("create_us", &JobSample::create_us, "us"), field("destroy_us", &JobSample::destroy_us, "us"),
            field("device_us", &JobSample::device_us, "us"));
 
-struct Jobs {
+inline TimeClass class_of(const JobCase& c) {
+  return c.gating == Gating::gated ? TimeClass::gated_jobs : TimeClass::jobs;
+}
+
+struct Jobs : UsualKind {
   static constexpr std::string_view name = "jobs";
   static constexpr std::string_view singular = "job";
+  static constexpr std::string_view command = "streams";
+  static constexpr std::string_view smaller = "measure smaller jobs (--bytes-in, --bytes-out)";
   using Case = JobCase;
   using Axes = JobShape;
   using Sample = JobSample;
-  using Context = NoContext;
+  struct Details {
+    double issue_us = not_measured;   // of all asynchronous calls
+    double create_us = not_measured;  // fresh streams
+    double destroy_us = not_measured;
+    double speed_up = not_measured;  // over the same job unsplit in one stream, if that is there
+  };
   static Seconds timed(const Case&, std::span<const Sample> trial);  // the device's where all is gated, else the host's
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Jobs>&);
+  static std::vector<Result<Jobs>> results(const Series<Jobs>&);
+  static std::string_view counted(const Case&, const Result<Jobs>&);
+  static std::vector<FigureChoice> key_figures(const Case&, std::uint32_t lane);
 };
 using JobSeries = Series<Jobs>;
 using JobPoint = Point<Jobs>;
+using JobResult = Result<Jobs>;
 using JobStep = Step<Jobs>;
 
 std::optional<std::string> flaw_of(const JobShape&);
-std::optional<std::string> flaw_of(const JobSample&);
 std::string text_of(const JobShape&);  // "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
 
 // ---- how a job is split and issued ----------------------------------------------------------------------------------

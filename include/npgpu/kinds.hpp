@@ -21,6 +21,7 @@
 #include "npgpu/partition.hpp"
 #include "npgpu/pieces.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/registry.hpp"
 #include "npgpu/soak.hpp"
 #include "npgpu/transfer.hpp"
 
@@ -40,5 +41,15 @@ template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, 
   (visit.template operator()<Ks>(), ...);
 }
 template <class Visit> constexpr void for_each_kind(Visit&& visit) { for_each_kind(visit, Kinds{}); }
+template <class Of, class... Ks> constexpr auto tuple_of_kinds(Of of, List<Ks...>) {
+  return std::tuple{of.template operator()<Ks>()...};
+}
 
 }  // namespace npgpu
+
+// What is a template for each kind, declared in a header and defined in this file: NPGPU_FOR_KINDS(&measure<K>).
+#define NPGPU_FOR_KINDS(...)                                                                        \
+  namespace {                                                                                       \
+  [[maybe_unused, gnu::used]] const auto NPGPU_JOINED(__COUNTER__) =                                \
+      ::npgpu::tuple_of_kinds([]<class K>() { return std::tuple{__VA_ARGS__}; }, ::npgpu::Kinds{}); \
+  }

@@ -114,21 +114,35 @@ inline constexpr auto fields_of<PartitionSample> = joined(
     },
     fields(field("residual", &PartitionSample::residual)));
 
-struct Partitions {
+inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
+
+struct Partitions : UsualKind {
   static constexpr std::string_view name = "partitions";
   static constexpr std::string_view singular = "partition";
+  static constexpr std::string_view command = "partition";
+  static constexpr std::string_view smaller = "measure smaller systems (--size)";
   using Case = PartitionCase;
   using Axes = PartitionShape;
   using Sample = PartitionSample;
-  using Context = NoContext;
+  struct Details {
+    Estimate stage2_us, rest_us;                                // of the whole, on the host; and all else
+    std::array<Estimate, partition_stages.size()> stages_us{};  // timed by stages only
+    double residual = not_measured;                             // the largest
+
+    const Estimate& of(std::size_t part, Stage stage) const { return stages_us[place_of(part, stage)]; }
+  };
   static Seconds timed(const Case&, std::span<const Sample> trial);  // host_us
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Partitions>&);
+  static std::vector<Result<Partitions>> results(const Series<Partitions>&);
+  static std::string_view counted(const Case&, const Result<Partitions>&);
 };
 using PartitionSeries = Series<Partitions>;
 using PartitionPoint = Point<Partitions>;
+using PartitionResult = Result<Partitions>;
 using PartitionStep = Step<Partitions>;
 
 std::optional<std::string> flaw_of(const PartitionShape&);
-std::optional<std::string> flaw_of(const PartitionSample&);
 std::string text_of(const PartitionShape&);  // "1000000 unknowns in sub-systems of 10, 8 chunks in 8 streams"
 
 // ---- how a system is cut and solved ---------------------------------------------------------------------------------

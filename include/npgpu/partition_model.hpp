@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@
 #include "npgpu/result.hpp"
 
 namespace npgpu {
+
+struct TextStyle;  // npgpu/report.hpp
 
 // ---- the paper's model ----------------------------------------------------------------------------------------------
 
@@ -120,5 +123,8 @@ struct PartitionStudy {
 PartitionRegressions regressions_of(std::span<const PartitionRow>, const PartitionRow* without = nullptr);
 // Sizes with the unsplit run and at least one other number of streams.
 std::vector<PartitionStudy> partition_studies(const Trace&);
+
+// The partition method, size by size: what was measured, and what each model chooses.
+void partition_text(std::ostream&, std::span<const PartitionStudy>, const TextStyle&);
 
 }  // namespace npgpu

@@ -11,12 +11,15 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
+
+struct TextStyle;  // npgpu/report.hpp
 
 struct WayTime {
   PieceWay way = PieceWay::loop;
@@ -67,5 +70,13 @@ struct PieceAdvice {
 // (9 of 10 are missed by less, as factors): without them the lines are twice as long. Throws Error(usage) where the
 // point is more than 16 times beyond what was measured. REQUIRES: the table has a row.
 PieceAdvice advise_pieces(const PieceTable&, std::uint32_t pieces, std::uint64_t piece_bytes);
+
+// What each way of copying pieces takes, and which is done first.
+struct PieceForecast {
+  const PieceTable* table = nullptr;
+  PieceAdvice advice;
+};
+void piece_advice_text(std::ostream&, const std::vector<PieceForecast>&, const TextStyle&);
+void piece_advice_json(std::ostream&, const std::vector<PieceForecast>&);
 
 }  // namespace npgpu

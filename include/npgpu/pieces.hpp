@@ -71,6 +71,8 @@ inline PieceLayout target_layout(const PieceCase& c) {
 std::string title(const PieceCase&);
 
 inline constexpr std::uint32_t most_pieces = 65536;
+inline constexpr std::uint64_t slots_a_piece = 2;  // of a scattered layout: pieces are in some of them, at random
+inline constexpr std::uint64_t strided_pitch = 2;  // lengths of a piece
 
 struct PieceShape {
   std::uint32_t pieces = 1;       // 1 to most_pieces
@@ -104,20 +106,32 @@ inline constexpr auto fields_of<PieceSample> = fields(field("visit", &PieceSampl
                                                       field("host_us", &PieceSample::host_us, "us"),
                                                       field("done_us", &PieceSample::done_us, "us"));
 
-struct Pieces {
+inline TimeClass class_of(const PieceCase&) { return TimeClass::calls; }
+
+struct Pieces : UsualKind {
   static constexpr std::string_view name = "pieces";
   static constexpr std::string_view singular = "copy of pieces";
+  static constexpr std::string_view command = "pieces";
+  static constexpr bool is_copy = true;
+  static constexpr std::string_view smaller = "measure fewer or smaller pieces (--pieces, --piece-bytes)";
   using Case = PieceCase;
   using Axes = PieceShape;
   using Sample = PieceSample;
-  using Context = NoContext;
+  struct Details {
+    Estimate host_us;  // until the calls of one copy of all pieces have returned
+  };
   static Seconds timed(const Case&, std::span<const Sample> trial);  // until done
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Pieces>&);
+  static std::vector<std::string> other_devices(const Case&);
+  static std::vector<Result<Pieces>> results(const Series<Pieces>&);
+  static std::string_view counted(const Case&, const Result<Pieces>&);
 };
 using PieceSeries = Series<Pieces>;
 using PiecePoint = Point<Pieces>;
+using PieceResult = Result<Pieces>;
 
 std::optional<std::string> flaw_of(const PieceShape&);
-std::optional<std::string> flaw_of(const PieceSample&);
 std::string text_of(const PieceShape&);  // "64 x 4 KiB by kernel"
 
 // Why no device does this, and what would make it run, in one sentence that names the options; nothing if one may.

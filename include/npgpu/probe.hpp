@@ -262,17 +262,33 @@ inline constexpr auto fields_of<ProbeContext> = fields(field("layout", &ProbeCon
                                                        field("limit", &ProbeContext::limit),
                                                        optional_field("library", &ProbeContext::library));
 
-struct Probes {
+inline TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
+
+struct Probes : UsualKind {
   static constexpr std::string_view name = "probes";
   static constexpr std::string_view singular = "probe";
+  static constexpr std::string_view command = "probe";
+  static constexpr std::string_view smaller = "measure shapes of fewer bytes (--shape)";
   using Case = ProbeCase;
   using Axes = Shape;
   using Sample = ProbeSample;
   using Context = ProbeContext;
+  struct Details {
+    Estimate cycle_rate;              // work over the median of the cycles; see model::rates_of()
+    double clock_mhz = not_measured;  // of the run: cycles over time; what telemetry read where there are no cycles
+    std::vector<std::string> doubts;  // a sentence each
+  };
   static Seconds timed(const Case&, std::span<const Sample> trial);  // the device's time where it has one
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Probes>&);
+  static std::vector<Result<Probes>> results(const Series<Probes>&);
+  static Estimate figure(const Case&, const Result<Probes>&);
+  static std::string_view counted(const Case&, const Result<Probes>&);
+  static std::vector<FigureChoice> key_figures(const Case&, std::uint32_t lane);
 };
 using ProbeSeries = Series<Probes>;
 using ProbePoint = Point<Probes>;
+using ProbeResult = Result<Probes>;
 using ProbeStep = Step<Probes>;
 
 // Shapes of which this is the same lie in the same memory: a campaign visits them one after the other, because to lay
@@ -305,7 +321,6 @@ inline auto matrices_of(const Shape& s) { return std::tuple(s.m, s.n, s.k, s.pan
 inline auto kind_of_product(const Shape& s) { return std::tuple(s.ops, s.alpha, s.beta, s.operands); }
 
 std::optional<std::string> flaw_of(const Shape&);
-std::optional<std::string> flaw_of(const ProbeSample&);
 std::string intensity_text(const Shape&);  // "1/16 operations a byte"
 std::string text_of(const Shape&);         // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 

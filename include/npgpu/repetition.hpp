@@ -26,6 +26,9 @@ struct Repetition {
   AdaptiveOptions adaptive;
   std::uint32_t rounds = 1;  // in which every point is visited
 
+  // A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
+  static constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
+
   // Points that take more than `much_more` times their budget get only `min_visits` visits. An example are walks
   // through memory far beyond the caches.
   static constexpr double much_more = 2;

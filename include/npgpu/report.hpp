@@ -16,12 +16,9 @@
 #include <vector>
 
 #include "npgpu/advice.hpp"
-#include "npgpu/collective_figures.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/matrix.hpp"
 #include "npgpu/overview.hpp"
-#include "npgpu/partition_model.hpp"
-#include "npgpu/piece_advice.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/roofline.hpp"
 
@@ -55,8 +52,6 @@ template <class K> std::string point_text(const Series<K>&);
 // The node as a matrix: tables with a row for each source and a column for each target, and the rates of many lanes at
 // once. Prints nothing for an empty one.
 void matrix_text(std::ostream&, const NodeMatrix&, const TextStyle&);
-// What GPUs did together, and its limits; nothing where a trace has none.
-void collectives_text(std::ostream&, const TraceResults&, const TextStyle&);
 
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
 void report_text(std::ostream&, const TraceResults&, const TextStyle&);
@@ -143,22 +138,6 @@ enum class Language { cuda, cupy, torch };  // C++, and Python with one of two l
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
 // The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
-// What each way of copying pieces takes, and which is done first.
-struct PieceForecast {
-  const PieceTable* table = nullptr;
-  PieceAdvice advice;
-};
-void piece_advice_text(std::ostream&, const std::vector<PieceForecast>&, const TextStyle&);
-void piece_advice_json(std::ostream&, const std::vector<PieceForecast>&);
-// The time of an operation of several GPUs of a size that need not have been measured.
-struct CollectiveForecast {
-  const CollectiveStudy* study = nullptr;
-  const CollectiveFigure* figure = nullptr;
-  std::uint64_t bytes = 0;
-  Estimate us{};
-};
-void collective_forecast_text(std::ostream&, const std::vector<CollectiveForecast>&);
-void collective_forecast_json(std::ostream&, const std::vector<CollectiveForecast>&);
 // Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams.
 struct PredictedJobsReport {
   const MeasuredCosts* costs = nullptr;
@@ -169,8 +148,6 @@ struct PredictedJobsReport {
 };
 void predicted_jobs_text(std::ostream&, const PredictedJobsReport&, const TextStyle&);
 void predicted_jobs_json(std::ostream&, const PredictedJobsReport&);
-// The partition method, size by size: what was measured, and what each model chooses.
-void partition_text(std::ostream&, std::span<const PartitionStudy>, const TextStyle&);
 
 // A table of one kind. Samples: each with its case, axes and visit. Summary: a row for each point, as data/TABLES.md
 // describes it.

@@ -7,9 +7,13 @@
 //   Sample   the result of one trial (on one lane, where a trial has several); has visit, trial and intact
 //   Context  what else is known when a series begins           a theoretical limit; may be empty
 // and says
-//   name     of its group in a trace and its table in exports  "transfers"
-//   singular in messages                                       "transfer"
-//   timed()  the time of a trial for its schedule
+//   name       of its group in a trace and its table in exports  "transfers"
+//   singular   in messages                                       "transfer"
+//   command    that measures it                                  "transfer"
+//   timed()    the time of a trial for its schedule
+//   results()  what its points came to                           npgpu/result.hpp
+//   counted()  what the figure of a point counts                 "payload bytes"
+// and more where it is not as a UsualKind has it.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -42,6 +46,7 @@
 #include "npgpu/field.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/statistics.hpp"
+#include "npgpu/time_class.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
@@ -57,6 +62,13 @@ template <> inline constexpr std::array<std::string_view, 3> names_of<Stop>{"tri
 inline constexpr std::string_view intact_codes = "1 compared and right, 0 wrong, -1 not compared";
 // "has the unknown intact code 7"; nothing if it is one of those.
 std::optional<std::string> flaw_of_intact(std::int32_t intact);
+// What makes a sample invalid: "has 0 repeats"; nothing if it is valid.
+template <class Sample>
+requires(requires(const Sample& one) { one.intact; }) std::optional<std::string> flaw_of(const Sample& sample) {
+  if constexpr (requires { sample.repeats; })
+    if (sample.repeats == 0) return "has 0 repeats";
+  return flaw_of_intact(sample.intact);
+}
 
 template <>
 inline constexpr auto fields_of<Telemetry> = fields(field("sm_clock_mhz", &Telemetry::sm_clock_mhz, "MHz"),
@@ -302,5 +314,36 @@ struct NoContext {
   bool operator==(const NoContext&) const = default;
 };
 template <> inline constexpr auto fields_of<NoContext> = fields();
+
+// How long a point takes: one repeat, and to prepare it and compare its results. Round figures: a host of 2 cores, a
+// GPU on PCIe 5. What a simulated device does takes no time, but the beginnings of its buffers are filled and compared.
+struct PointCost {
+  Seconds repeat{1e-6};
+  Seconds rest{0};
+
+  static Seconds moving(double bytes, double bytes_per_s) { return Seconds{bytes / bytes_per_s}; }
+};
+
+struct FigureChoice;               // npgpu/compare.hpp
+struct Repetition;                 // npgpu/repetition.hpp
+template <class K> struct Result;  // npgpu/result.hpp
+
+// What a kind is that says nothing else.
+struct UsualKind {
+  using Context = NoContext;
+  struct Details {};  // of a result; times in us are medians over visits
+  static constexpr std::string_view smaller = "measure smaller sizes (--end, --sizes)";  // where memory is short
+  static constexpr bool is_compared = true;   // its times are, point by point
+  static constexpr bool is_copy = false;      // a device is copying, and not computing, at its points
+  static constexpr bool is_of_device = true;  // a device is judged by its points
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const auto& /*step*/) { return {}; }
+  // Devices that a case uses in addition to its batch's.
+  static std::vector<std::string> other_devices(const auto& /*question*/) { return {}; }
+  // The figure that stands for a point where it has only one, in the unit that the kind is known by.
+  static Estimate figure(const auto& /*question*/, const auto& result) { return result.time_us; }
+  // Those of a case that stand for its device.
+  static std::vector<FigureChoice> key_figures(const auto& question, std::uint32_t lane);
+};
 
 }  // namespace npgpu

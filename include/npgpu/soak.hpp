@@ -120,20 +120,28 @@ inline constexpr auto fields_of<SoakSample> = fields(
     field("expected", &SoakSample::expected), field("found", &SoakSample::found),
     field("again", &SoakSample::again, "1", "1 the second read brought the same, 0 what was right, -1 no wrong word"));
 
-struct Soaks {
+inline TimeClass class_of(const SoakCase&) { return TimeClass::windows; }
+
+struct Soaks : UsualKind {
   static constexpr std::string_view name = "soaks";
   static constexpr std::string_view singular = "soak";
+  static constexpr std::string_view command = "check";
+  static constexpr bool is_compared = false;  // windows and slices have one length
   using Case = SoakCase;
   using Axes = SoakSlice;
   using Sample = SoakSample;
-  using Context = NoContext;
   static Seconds timed(const Case&, std::span<const Sample> trial);
+  static Repetition repetition();
+  static PointCost cost(const DeviceInfo&, const Step<Soaks>&);
+  static std::vector<Result<Soaks>> results(const Series<Soaks>&);
+  static Estimate figure(const Case&, const Result<Soaks>&);
+  static std::string_view counted(const Case&, const Result<Soaks>&);
 };
 using SoakSeries = Series<Soaks>;
 using SoakPoint = Point<Soaks>;
+using SoakResult = Result<Soaks>;
 
 std::optional<std::string> flaw_of(const SoakSlice&);
-std::optional<std::string> flaw_of(const SoakSample&);
 std::string text_of(const SoakSlice&);  // "slice 12 of 2 s"
 
 }  // namespace npgpu

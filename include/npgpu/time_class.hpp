@@ -1,4 +1,5 @@
-// Classes of measurement. The times of one class drift together: what slows one of its points slows the others.
+// Classes of measurement. The times of one class drift together: what slows one of its points slows the others. Each
+// kind says the class of its cases: class_of().
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -10,7 +11,6 @@
 #include <array>
 #include <string_view>
 
-#include "npgpu/kinds.hpp"
 #include "npgpu/names.hpp"
 
 namespace npgpu {
@@ -30,23 +30,5 @@ template <>
 inline constexpr std::array<std::string_view, 9> names_of<TimeClass>{"device-copies", "host-copies", "pageable-copies",
                                                                      "kernels",       "host-probes", "calls",
                                                                      "jobs",          "gated-jobs",  "windows"};
-
-inline TimeClass class_of(const TransferCase& c) {
-  if (c.memory == Memory::pageable || c.memory == Memory::managed || c.direction == Direction::h2h)
-    return TimeClass::pageable_copies;
-  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
-}
-inline TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
-inline TimeClass class_of(const JobCase& c) {
-  return c.gating == Gating::gated ? TimeClass::gated_jobs : TimeClass::jobs;
-}
-inline TimeClass class_of(const CallCase& c) { return is_host_timed(c) ? TimeClass::calls : TimeClass::kernels; }
-inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
-inline TimeClass class_of(const EnergyCase&) { return TimeClass::windows; }
-inline TimeClass class_of(const SoakCase&) { return TimeClass::windows; }
-inline TimeClass class_of(const PieceCase&) { return TimeClass::calls; }
-inline TimeClass class_of(const CollectiveCase& c) {
-  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
-}
 
 }  // namespace npgpu

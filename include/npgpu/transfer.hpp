@@ -200,17 +200,32 @@ struct TransferContext {
 };
 template <> inline constexpr auto fields_of<TransferContext> = fields(field("limit", &TransferContext::limit));
 
-struct Transfers {
+inline TimeClass class_of(const TransferCase& c) {
+  if (c.memory == Memory::pageable || c.memory == Memory::managed || c.direction == Direction::h2h)
+    return TimeClass::pageable_copies;
+  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
+}
+
+struct Transfers : UsualKind {
   static constexpr std::string_view name = "transfers";
   static constexpr std::string_view singular = "transfer";
+  static constexpr std::string_view command = "transfer";
+  static constexpr bool is_copy = true;
   using Case = TransferCase;
   using Axes = TransferSize;
   using Sample = TransferSample;
   using Context = TransferContext;
   static Seconds timed(const Case&, std::span<const Sample> trial);  // of the lane that took longest, and is measured
+  static PointCost cost(const DeviceInfo&, const Step<Transfers>&);
+  static std::vector<std::string> other_devices(const Case&);
+  static std::vector<Result<Transfers>> results(const Series<Transfers>&);
+  static Estimate figure(const Case&, const Result<Transfers>&);
+  static std::string_view counted(const Case&, const Result<Transfers>&);
+  static std::vector<FigureChoice> key_figures(const Case&, std::uint32_t lane);
 };
 using TransferSeries = Series<Transfers>;
 using TransferPoint = Point<Transfers>;
+using TransferResult = Result<Transfers>;
 
 // What makes a row invalid: "has 0 bytes"; nothing if it is valid.
 std::optional<std::string> flaw_of(const TransferSize&);

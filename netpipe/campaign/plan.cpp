@@ -16,14 +16,6 @@ template <class K> std::string title_of(const Batch<K>& batch) {
 
 namespace {
 
-// What makes a kind need less memory.
-template <class K> constexpr std::string_view smaller = "measure smaller sizes (--end, --sizes)";
-template <> constexpr std::string_view smaller<Collectives> = "measure smaller sizes (--sizes, --end)";
-template <> constexpr std::string_view smaller<Probes> = "measure shapes of fewer bytes (--shape)";
-template <> constexpr std::string_view smaller<Partitions> = "measure smaller systems (--size)";
-template <> constexpr std::string_view smaller<Pieces> = "measure fewer or smaller pieces (--pieces, --piece-bytes)";
-template <> constexpr std::string_view smaller<Jobs> = "measure smaller jobs (--bytes-in, --bytes-out)";
-
 // Why these do not fit into what is free now; nothing if they do.
 template <class K> std::optional<std::string> too_large(const Batch<K>& batch) {
   const MemoryNeed free = batch.backend->available(batch.steps.front().question);
@@ -31,7 +23,7 @@ template <class K> std::optional<std::string> too_large(const Batch<K>& batch) {
                                           std::tuple{"device", batch.need.device_bytes, free.device_bytes}})
     if (need > have)
       return fmt::format("{}: needs {} of {} memory, and {} are free: {}", title_of(batch), size_text(need), where,
-                         size_text(have), smaller<K>);
+                         size_text(have), K::smaller);
   return std::nullopt;
 }
 
@@ -46,15 +38,9 @@ std::vector<DeviceInfo> Plan::devices() const {
       };
       add(batch.device);
       std::ranges::for_each(batch.more_devices, add);
-      if constexpr (std::is_same_v<K, Pieces>)
-        for (const PieceCase& c : batch.cases())
-          if (!c.target.empty()) add(devices::find(c.target));
-      if constexpr (std::is_same_v<K, Transfers>)
-        for (const TransferCase& c : batch.cases()) {
-          if (is_between_ranks(c)) continue;  // the batch's device is this rank's end
-          for (const std::string& id : devices_of(c))
-            if (std::ranges::find(all, id, &DeviceInfo::id) == all.end()) all.push_back(devices::find(id));
-        }
+      for (const auto& question : batch.cases())
+        for (const std::string& id : K::other_devices(question))
+          if (std::ranges::find(all, id, &DeviceInfo::id) == all.end()) all.push_back(devices::find(id));
     }
   });
   return all;
@@ -142,12 +128,6 @@ const Module& default_module(const DeviceInfo& device, Executor executor) {
   return usual == all.end() ? *all.front() : **usual;
 }
 
-namespace {
-
-// One instance for each kind of the list.
-template <class... Ks> constexpr auto instances_for(List<Ks...>) { return std::tuple{&add<Ks>..., &title_of<Ks>...}; }
-[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
-
-}  // namespace
+NPGPU_FOR_KINDS(&add<K>, &title_of<K>)
 
 }  // namespace npgpu

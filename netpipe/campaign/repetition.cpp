@@ -6,64 +6,11 @@
 
 namespace npgpu {
 
-namespace {
-
-// A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
-constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
-// Kernels take the same time in each visit within 0.2 % (H200), and there are many shapes.
-constexpr std::uint32_t rounds_of_probes = 4;
-template <class K> const Repetition usual_repetition{.classic = {}, .adaptive = {}, .rounds = usual_rounds};
-// A probe's repeats are steps of one kernel.
-template <>
-const Repetition usual_repetition<Probes>{
-    .classic = {.target = Seconds{0.05}}, .adaptive = {}, .rounds = rounds_of_probes};
-// A trial is one job.
-template <>
-const Repetition usual_repetition<Jobs>{
-    .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
-
-// A trial is one run.
-template <>
-const Repetition usual_repetition<Partitions>{
-    .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
-
-// A trial is one window, and the first run of a visit wakes the device up. Powers of one work differ by 1 % from visit
-// to visit (H100), whatever the window's length: four short windows say more than three long ones.
-constexpr std::uint32_t rounds_of_windows = 4;
-template <>
-const Repetition usual_repetition<Energies>{
-    .classic = {.trials = 1, .fixed_repeats = 1},
-    .adaptive = {.tolerance = 0.02, .trial = Seconds{0}, .min_trials = 1, .budget = Seconds{1.5}},
-    .rounds = rounds_of_windows};
-
-// A slice is visited once: its number is part of the point.
-template <>
-const Repetition usual_repetition<Soaks>{
-    .is_classic = true, .classic = {.trials = 1, .fixed_repeats = 1}, .adaptive = {}, .rounds = 1};
-
-// Many points, most of them as short as calls.
-template <>
-const Repetition usual_repetition<Pieces>{.classic = {.target = Seconds{0.01}},
-                                          .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.01}},
-                                          .rounds = usual_rounds};
-
-// A trial has several of the longest operations, so that one launch and one wait count for little.
-template <>
-const Repetition usual_repetition<Collectives>{.classic = {.target = Seconds{0.05}},
-                                               .adaptive = {.trial = Seconds{0.02}, .budget = Seconds{0.12}},
-                                               .rounds = usual_rounds};
-
-// Calls are short, and many are timed.
-template <>
-const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},
-                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.015}},
-                                         .rounds = usual_rounds};
-
-}  // namespace
+Repetition UsualKind::repetition() { return {.classic = {}, .adaptive = {}, .rounds = Repetition::usual_rounds}; }
 
 Repetitions default_repetitions() {
   Repetitions all;
-  for_each_kind([&]<class K>() { static_cast<Repetition&>(std::get<RepetitionOf<K>>(all)) = usual_repetition<K>; });
+  for_each_kind([&]<class K>() { static_cast<Repetition&>(std::get<RepetitionOf<K>>(all)) = K::repetition(); });
   return all;
 }
 

@@ -285,18 +285,9 @@ template <class K> void Visitor::give_up(SeriesProgress<K>& at, const SeriesErro
   fail(at, why);
 }
 
-namespace {
-
-// One instance for each kind of the list.
-template <class... Ks> constexpr auto visitor_instances_for(List<Ks...>) {
-  return std::tuple{
-      std::pair{static_cast<void (Visitor::*)(BatchProgress<Ks>&)>(&Visitor::visit<Ks>), &Visitor::share<Ks>}...,
-      std::pair{static_cast<void (Visitor::*)(BatchProgress<Ks>&, const std::vector<PlannedPoint<Ks>*>&)>(
-                    &Visitor::visit<Ks>),
-                std::pair{&Visitor::give_up<Ks>, &Visitor::done<Ks>}}...};
-}
-[[maybe_unused, gnu::used]] const auto visitor_instances = visitor_instances_for(Kinds{});
-
-}  // namespace
+NPGPU_FOR_KINDS(
+    static_cast<void (Visitor::*)(BatchProgress<K>&)>(&Visitor::visit<K>), &Visitor::share<K>,
+    static_cast<void (Visitor::*)(BatchProgress<K>&, const std::vector<PlannedPoint<K>*>&)>(&Visitor::visit<K>),
+    &Visitor::give_up<K>, &Visitor::done<K>)
 
 }  // namespace npgpu::campaign

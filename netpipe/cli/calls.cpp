@@ -1,4 +1,6 @@
 // npgpu calls: what calls of the CUDA runtime cost.
+#include <fmt/format.h>
+
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
@@ -22,20 +24,15 @@ Plan calls_plan(const Options& options) {
     if (std::ranges::count(wanted, gone))
       throw Error(ErrorKind::usage,
                   fmt::format("--call {}: is read of older traces, and no longer measured", name(gone)));
-  Plan plan;
-  for (const std::string& id : gpu_ids(options, "calls")) {
-    const DeviceInfo device = devices::find(id);
-    std::vector<Step<Calls>> steps = all_calls(device);
-    if (!wanted.empty()) {
-      std::ranges::move(calls_of_frees(device), std::back_inserter(steps));
-      std::erase_if(steps, [&](const auto& step) { return !std::ranges::count(wanted, step.question.call); });
-    }
-    const auto some = reaching(backends<Calls>(), devices::kind_of(id));
-    if (some.empty())
-      throw Error(ErrorKind::usage, "--device: '" + id + "' has no calls to time: name a GPU, or sim:NAME");
-    for (const Backend<Calls>* backend : some) add<Calls>(plan, *backend, device, steps);
-  }
-  return plan;
+  return plan_for<Calls>(
+      gpu_ids(options, "calls"), "has no calls to time: name a GPU, or sim:NAME",
+      [&](Plan&, const Backend<Calls>&, const DeviceInfo& device) {
+        std::vector<Step<Calls>> steps = all_calls(device);
+        if (wanted.empty()) return steps;
+        std::ranges::move(calls_of_frees(device), std::back_inserter(steps));
+        std::erase_if(steps, [&](const auto& step) { return !std::ranges::count(wanted, step.question.call); });
+        return steps;
+      });
 }
 
 }  // namespace
@@ -54,5 +51,7 @@ Command calls() {
       with_measure_options({{"What is measured", {Option("device", {}, "A list. Default: the first GPU."), "call"}}}),
       [](const Options& options) { return measure(options, calls_plan); }};
 }
+
+const Joined<ListedCommand> listed_calls({8, calls});
 
 }  // namespace npgpu::cli

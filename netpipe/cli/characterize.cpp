@@ -225,4 +225,6 @@ Command characterize() {
           run_characterize};
 }
 
+const Joined<ListedCommand> listed_characterize({1, characterize});
+
 }  // namespace npgpu::cli

@@ -399,4 +399,6 @@ Command check() {
   return command;
 }
 
+const Joined<ListedCommand> listed_check({2, check});
+
 }  // namespace npgpu::cli

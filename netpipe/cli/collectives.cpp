@@ -169,4 +169,6 @@ Command collectives() {
       run_collectives};
 }
 
+const Joined<ListedCommand> listed_collectives({5, collectives});
+
 }  // namespace npgpu::cli

@@ -125,11 +125,11 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{
-      characterize(),      check(),    transfer(), matrix(),       collectives(),    probe(),
-      streams(),           calls(),    pieces(),   energy(),       partition(),      report(),
-      derive_parameters(), roofline(), predict(),  simulate_job(), compare_traces(), fleet(),
-      export_trace(),      merge(),    info(),     completion(),   manual()};
+  static const std::vector<Command> all = [] {
+    std::vector<Command> listed;
+    for (const auto& one : registered<ListedCommand>()) listed.push_back(one->make());
+    return listed;
+  }();
   return all;
 }
 

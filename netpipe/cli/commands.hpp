@@ -5,32 +5,17 @@
 #include <vector>
 
 #include "netpipe/cli/options.hpp"
+#include "npgpu/registry.hpp"
 
 namespace npgpu::cli {
 
-Command characterize();
-Command check();
-Command transfer();
-Command matrix();
-Command collectives();
-Command probe();
-Command streams();
-Command calls();
-Command pieces();
-Command energy();
-Command partition();
-Command report();
-Command derive_parameters();
-Command roofline();
-Command predict();
-Command simulate_job();
-Command compare_traces();
-Command fleet();
-Command export_trace();
-Command merge();
-Command info();
-Command completion();
-Command manual();
+// A command joins the list: its file ends with const Joined<ListedCommand> listed_name({place, function}).
+struct ListedCommand {
+  int place = 0;  // in the list
+  Command (*make)() = nullptr;
+
+  int rank() const { return place; }
+};
 
 const std::vector<Command>& commands();  // in the order in which they are listed
 std::vector<std::string> command_names();

@@ -109,4 +109,6 @@ Command compare_traces() {
   return command;
 }
 
+const Joined<ListedCommand> listed_compare_traces({17, compare_traces});
+
 }  // namespace npgpu::cli

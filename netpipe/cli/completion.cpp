@@ -219,4 +219,6 @@ Command completion() {
       run_completion};
 }
 
+const Joined<ListedCommand> listed_completion({22, completion});
+
 }  // namespace npgpu::cli

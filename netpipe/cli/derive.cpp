@@ -46,4 +46,6 @@ Command derive_parameters() {
           run_derive};
 }
 
+const Joined<ListedCommand> listed_derive_parameters({13, derive_parameters});
+
 }  // namespace npgpu::cli

@@ -51,4 +51,6 @@ Command energy() {
           [](const Options& options) { return measure(options, energy_plan); }};
 }
 
+const Joined<ListedCommand> listed_energy({10, energy});
+
 }  // namespace npgpu::cli

@@ -237,4 +237,6 @@ Command fleet() {
       run_fleet};
 }
 
+const Joined<ListedCommand> listed_fleet({18, fleet});
+
 }  // namespace npgpu::cli

@@ -104,4 +104,6 @@ Command info() {
           run_info};
 }
 
+const Joined<ListedCommand> listed_info({21, info});
+
 }  // namespace npgpu::cli

@@ -22,18 +22,6 @@ template <class K> const auto& all_backends() { return backends<K>(); }
 template <> const auto& all_backends<Transfers>() { return modules(); }
 template <> const auto& all_backends<Probes>() { return probes(); }
 
-// The command that measures a kind.
-template <class K> constexpr const char* command_of = nullptr;
-template <> constexpr const char* command_of<Transfers> = "transfer";
-template <> constexpr const char* command_of<Probes> = "probe";
-template <> constexpr const char* command_of<Jobs> = "streams";
-template <> constexpr const char* command_of<Calls> = "calls";
-template <> constexpr const char* command_of<Partitions> = "partition";
-template <> constexpr const char* command_of<Pieces> = "pieces";
-template <> constexpr const char* command_of<Energies> = "energy";
-template <> constexpr const char* command_of<Soaks> = "check";
-template <> constexpr const char* command_of<Collectives> = "collectives";
-
 std::string text(const Json& object, const char* key) { return object[key].get<std::string>(); }
 
 }  // namespace
@@ -57,7 +45,7 @@ Json words_json() {
                                   entry("summary", backend->summary()), entry("usable", none == why_not.end()),
                                   entry("why_not", none == why_not.end() ? "" : none->second)});
     }
-    for (const OptionGroup& group : command_named(command_of<K>).groups)
+    for (const OptionGroup& group : command_named(std::string(K::command)).groups)
       for (const Option& option : group.options)
         if (const auto words = words_of(option); !words.empty() && !group.of_all) kind["words"][option.name] = words;
   });

@@ -97,4 +97,6 @@ Command manual() {
           run_man};
 }
 
+const Joined<ListedCommand> listed_manual({23, manual});
+
 }  // namespace npgpu::cli

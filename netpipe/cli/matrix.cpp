@@ -155,4 +155,6 @@ Command matrix() {
       run_matrix};
 }
 
+const Joined<ListedCommand> listed_matrix({4, matrix});
+
 }  // namespace npgpu::cli

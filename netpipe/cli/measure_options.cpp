@@ -1,12 +1,14 @@
 #include "netpipe/cli/measure_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <random>
 
 #include "netpipe/campaign/provenance.hpp"
+#include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/suggestion.hpp"
@@ -83,10 +85,14 @@ std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
 }
 
 std::string help_measuring(std::size_t width) {
-  std::string text = wrapped(
-      "Options of every command that measures: characterize, check, transfer, matrix, collectives, probe, "
-      "streams, calls, pieces, energy, partition. `npgpu help COMMAND` says where a command differs.",
-      width);
+  std::vector<std::string> names;
+  for (const Command& command : commands())
+    if (std::ranges::any_of(command.groups, &OptionGroup::of_all)) names.push_back(command.name);
+  std::string text =
+      wrapped(fmt::format("Options of every command that measures: {}. `npgpu help COMMAND` says where a "
+                          "command differs.",
+                          fmt::join(names, ", ")),
+              width);
   text += '\n';
   for (const OptionGroup& group : options_of_all()) {
     text += fmt::format("\n{}:\n", group.title);

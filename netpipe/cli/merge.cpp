@@ -44,4 +44,6 @@ Command merge() {
           run_merge};
 }
 
+const Joined<ListedCommand> listed_merge({20, merge});
+
 }  // namespace npgpu::cli

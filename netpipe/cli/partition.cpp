@@ -52,16 +52,10 @@ std::vector<PartitionStep> those_that_fit(Plan& plan, const Backend<Partitions>&
 }
 
 Plan partition_plan(const Options& options) {
-  Plan plan;
-  for (const std::string& id : gpu_ids(options, "streams")) {
-    const auto steps = steps_on(options, id);
-    const DeviceInfo device = devices::find(id);
-    const auto some = reaching(backends<Partitions>(), devices::kind_of(id));
-    if (some.empty()) throw Error(ErrorKind::usage, "--device: '" + id + "' runs no partition method");
-    for (const Backend<Partitions>* backend : some)
-      add<Partitions>(plan, *backend, device, those_that_fit(plan, *backend, steps));
-  }
-  return plan;
+  return plan_for<Partitions>(gpu_ids(options, "streams"), "runs no partition method",
+                              [&](Plan& plan, const Backend<Partitions>& backend, const DeviceInfo& device) {
+                                return those_that_fit(plan, backend, steps_on(options, device.id));
+                              });
 }
 
 void print_studies(const Trace& trace, const std::string& path) {
@@ -92,5 +86,7 @@ Command partition() {
                               Option("streams", "1,2,4,8,16,32", "Also ranges: 1..32."), Option("sub-system", "10")}}}),
       [](const Options& options) { return measure(options, partition_plan, print_studies); }};
 }
+
+const Joined<ListedCommand> listed_partition({11, partition});
 
 }  // namespace npgpu::cli

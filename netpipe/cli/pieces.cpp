@@ -88,22 +88,17 @@ bool has_a_pitch(const PieceCase& c) {
 Plan pieces_plan(const Options& options) {
   refuse_targets_without_peers(options);
   const std::vector<PieceShape> shapes = shapes_of(options);
-  Plan plan;
-  for (const std::string& id : gpu_ids(options, "pieces")) {
-    const DeviceInfo device = devices::find(id);
+  const auto steps_on = [&](Plan&, const Backend<Pieces>&, const DeviceInfo& device) {
     std::vector<Step<Pieces>> steps;
-    for (const PieceCase& c : cases_on(options, id))
+    for (const PieceCase& c : cases_on(options, device.id))
       for (const PieceShape& shape : shapes) {
         const bool needs_pitch = shape.way == PieceWay::copy_2d || shape.way == PieceWay::copy_3d;
         if (needs_pitch && !has_a_pitch(c) && !options.has("way")) continue;
         steps.push_back({c, shape});
       }
-    const auto some = reaching(backends<Pieces>(), devices::kind_of(id));
-    if (some.empty())
-      throw Error(ErrorKind::usage, "--device: '" + id + "' has no pieces to copy: name a GPU, or sim:NAME");
-    for (const Backend<Pieces>* backend : some) add<Pieces>(plan, *backend, device, steps);
-  }
-  return plan;
+    return steps;
+  };
+  return plan_for<Pieces>(gpu_ids(options, "pieces"), "has no pieces to copy: name a GPU, or sim:NAME", steps_on);
 }
 
 template <class E> bool is_named(const Options& options, const std::string& option, E value) {
@@ -170,5 +165,7 @@ Command pieces() {
                  Option("async", {}, "Copies of all pieces then follow each other, and one wait follows the last.")}}}),
           [](const Options& options) { return measure(options, pieces_plan); }};
 }
+
+const Joined<ListedCommand> listed_pieces({9, pieces});
 
 }  // namespace npgpu::cli

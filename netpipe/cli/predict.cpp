@@ -235,4 +235,6 @@ Command predict() {
       run_predict};
 }
 
+const Joined<ListedCommand> listed_predict({15, predict});
+
 }  // namespace npgpu::cli

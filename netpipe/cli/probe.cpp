@@ -215,4 +215,6 @@ Command probe() {
           [](const Options& options) { return measure(options, probe_plan); }};
 }
 
+const Joined<ListedCommand> listed_probe({6, probe});
+
 }  // namespace npgpu::cli

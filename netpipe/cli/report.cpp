@@ -155,4 +155,6 @@ Command report() {
       run_report};
 }
 
+const Joined<ListedCommand> listed_report({12, report});
+
 }  // namespace npgpu::cli

@@ -117,4 +117,6 @@ Command roofline() {
           run_roofline};
 }
 
+const Joined<ListedCommand> listed_roofline({14, roofline});
+
 }  // namespace npgpu::cli

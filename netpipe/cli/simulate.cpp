@@ -138,4 +138,6 @@ Command simulate_job() {
       run_simulate};
 }
 
+const Joined<ListedCommand> listed_simulate_job({16, simulate_job});
+
 }  // namespace npgpu::cli

@@ -145,4 +145,6 @@ Command streams() {
       run_streams};
 }
 
+const Joined<ListedCommand> listed_streams({7, streams});
+
 }  // namespace npgpu::cli

@@ -146,4 +146,6 @@ Command transfer() {
       }};
 }
 
+const Joined<ListedCommand> listed_transfer({3, transfer});
+
 }  // namespace npgpu::cli

@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "npgpu/repetition.hpp"
+#include "npgpu/result.hpp"
+
 namespace npgpu {
 
 Seconds Calls::timed(const Case&, std::span<const Sample> trial) {
@@ -22,10 +25,6 @@ std::string title(const CallCase& c) {
 std::optional<std::string> flaw_of(const CallShape& shape) {
   if (shape.nodes > 0 && shape.blocks == 0) return fmt::format("has {} kernels of 0 blocks", shape.nodes);
   return std::nullopt;
-}
-std::optional<std::string> flaw_of(const CallSample& sample) {
-  if (sample.repeats == 0) return "has 0 repeats";
-  return flaw_of_intact(sample.intact);
 }
 
 std::string text_of(const CallShape& shape) {
@@ -78,6 +77,19 @@ std::vector<Step<Calls>> calls_of_frees(const DeviceInfo& device) {
       steps.push_back({{device.id, call, Spacing::alone, GraphForm::none}, {.bytes = bytes}});
     }
   return steps;
+}
+
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+// Calls are short, and many are timed.
+Repetition Calls::repetition() {
+  return {.classic = {.target = Seconds{0.01}},
+          .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.015}},
+          .rounds = Repetition::usual_rounds};
+}
+
+std::string_view Calls::counted(const CallCase&, const CallResult& r) {
+  return std::isfinite(r.done_us.value) ? "time of a call until its work is done" : "time of a call until it returns";
 }
 
 }  // namespace npgpu

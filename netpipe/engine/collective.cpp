@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "npgpu/repetition.hpp"
+#include "npgpu/result.hpp"
+
 namespace npgpu {
 
 Seconds Collectives::timed(const Case& question, std::span<const Sample> trial) {
@@ -50,10 +53,6 @@ std::string title(const CollectiveCase& c) {
 std::optional<std::string> flaw_of(const CollectiveSize& size) {
   if (size.bytes == 0) return "has 0 bytes";
   return std::nullopt;
-}
-std::optional<std::string> flaw_of(const CollectiveSample& sample) {
-  if (sample.repeats == 0) return "has 0 repeats";
-  return flaw_of_intact(sample.intact);
 }
 
 std::string text_of(const CollectiveSize& size) { return size_text(size.bytes); }
@@ -109,6 +108,30 @@ std::optional<std::string> why_no_collective(const Step<Collectives>& step) {
     return fmt::format("{} bytes are no whole {} of {}: take a multiple of {}", step.axes.bytes,
                        has_blocks(c.operation) ? "blocks for each GPU" : "elements", name(c.type), whole);
   return std::nullopt;
+}
+
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+// A trial has several of the longest operations, so that one launch and one wait count for little.
+Repetition Collectives::repetition() {
+  return {.classic = {.target = Seconds{0.05}},
+          .adaptive = {.trial = Seconds{0.02}, .budget = Seconds{0.12}},
+          .rounds = Repetition::usual_rounds};
+}
+
+// By one link of each GPU, with twice the bytes in all.
+PointCost Collectives::cost(const DeviceInfo& device, const Step<Collectives>& step) {
+  const auto bytes = static_cast<double>(step.axes.bytes);
+  if (device.simulated) return {Seconds{0}, Seconds{2e-4}};
+  return {Seconds{1.5e-5} + PointCost::moving(2 * bytes, 1.5e11), Seconds{2e-3} + PointCost::moving(4 * bytes, 1e12)};
+}
+
+Estimate Collectives::figure(const CollectiveCase&, const CollectiveResult& r) {
+  return {r.bus_rate.value, r.bus_rate.low, r.bus_rate.high, "B/s", r.time_us.method};
+}
+
+std::string_view Collectives::counted(const CollectiveCase&, const CollectiveResult&) {
+  return "bytes of the bus bandwidth";
 }
 
 }  // namespace npgpu

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "npgpu/repetition.hpp"
+#include "npgpu/result.hpp"
+
 namespace npgpu {
 
 namespace {
@@ -41,8 +44,6 @@ std::optional<std::string> flaw_of(const JobShape& job) {
   if (!job.bytes_in && !job.bytes_out && !job.kernel_bytes) return "has a job of 0 bytes";
   return std::nullopt;
 }
-
-std::optional<std::string> flaw_of(const JobSample& sample) { return flaw_of_intact(sample.intact); }
 
 std::string text_of(const JobShape& job) {
   std::string text;
@@ -142,6 +143,30 @@ std::optional<std::string> refuses(const JobStep& step) {
       return "with one stream free, a chunk's parts follow each other in its own stream";
   }
   return std::nullopt;
+}
+
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+// A trial is one job.
+Repetition Jobs::repetition() {
+  return {
+      .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = Repetition::usual_rounds};
+}
+
+PointCost Jobs::cost(const DeviceInfo& device, const Step<Jobs>& step) {
+  constexpr double bytes_per_s = 4e10, word_rounds_per_s = 1e12;
+  const JobShape& job = step.axes;
+  const Seconds copies = PointCost::moving(static_cast<double>(job.bytes_in + job.bytes_out), bytes_per_s);
+  if (device.simulated) return {Seconds{0}, copies};
+  const Seconds kernel = job.kernel_ratio > 0
+                             ? job.kernel_ratio * copies
+                             : Seconds{static_cast<double>(job.kernel_bytes / 4 * job.iterations) / word_rounds_per_s};
+  // As much again to set up and to check.
+  return {Seconds{20e-6} + copies + kernel, Seconds{0.005} + 3 * copies};
+}
+
+std::string_view Jobs::counted(const JobCase& c, const JobResult&) {
+  return c.gating == Gating::gated ? "device time of a job" : "time of a job";
 }
 
 }  // namespace npgpu

@@ -92,14 +92,6 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
   return measured;
 }
 
-// One instance for each kind of the list.
-namespace {
-
-template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
-  return std::tuple{&measure<Ks>...};
-}
-[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
-
-}  // namespace
+NPGPU_FOR_KINDS(&measure<K>)
 
 }  // namespace npgpu

@@ -6,6 +6,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "npgpu/repetition.hpp"
+#include "npgpu/result.hpp"
+
 namespace npgpu {
 
 namespace {
@@ -37,8 +40,6 @@ std::optional<std::string> flaw_of(const PartitionShape& shape) {
   if (shape.size == 0) return "has a system of 0 unknowns";
   return std::nullopt;
 }
-
-std::optional<std::string> flaw_of(const PartitionSample& sample) { return flaw_of_intact(sample.intact); }
 
 std::string text_of(const PartitionShape& shape) {
   return fmt::format("{} unknowns in sub-systems of {}, {} chunk{} in {} stream{}", shape.size, shape.sub_system,
@@ -117,5 +118,26 @@ std::vector<PartitionStep> partition_steps(const std::string& device, std::span<
     }
   return steps;
 }
+
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+// A trial is one run.
+Repetition Partitions::repetition() {
+  return {
+      .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = Repetition::usual_rounds};
+}
+
+PointCost Partitions::cost(const DeviceInfo& device, const Step<Partitions>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  constexpr double copied_values = 6;  // of each unknown: four down, one up, and what goes to the host and back
+  const auto unknowns = static_cast<double>(step.axes.size);
+  const double sub_systems = unknowns / step.axes.sub_system;
+  if (device.id == "host") return {Seconds{20e-6 + 40e-9 * unknowns}, Seconds{50e-9 * unknowns}};
+  const Seconds copies =
+      PointCost::moving(copied_values * static_cast<double>(bytes_of(step.question.type)) * unknowns, 4e10);
+  return {Seconds{100e-6 + 14e-9 * sub_systems} + copies, Seconds{0.005} + copies};
+}
+
+std::string_view Partitions::counted(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 
 }  // namespace npgpu

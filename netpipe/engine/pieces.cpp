@@ -2,18 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-#include <random>
-
-#include "netpipe/engine/piece_slots.hpp"
+#include "npgpu/repetition.hpp"
+#include "npgpu/result.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// Random slots are in a pool of twice as many.
-constexpr std::uint64_t pool_factor = 2;
-constexpr std::uint64_t pitch_factor = 2;
 // cudaMemcpy2D takes no larger pitch.
 constexpr std::uint64_t most_pitch = INT32_MAX;
 constexpr std::uint64_t usual_total = 64 * MiB;
@@ -35,12 +30,8 @@ std::optional<std::string> flaw_of(const PieceShape& shape) {
   if (shape.pieces == 0 || shape.pieces > most_pieces)
     return fmt::format("has {} pieces, and 1 to {} are taken", shape.pieces, most_pieces);
   if (shape.piece_bytes == 0) return "has pieces of 0 bytes";
-  if (shape.piece_bytes > UINT64_MAX / pool_factor / most_pieces) return "has more bytes than a number holds";
+  if (shape.piece_bytes > UINT64_MAX / slots_a_piece / most_pieces) return "has more bytes than a number holds";
   return std::nullopt;
-}
-std::optional<std::string> flaw_of(const PieceSample& sample) {
-  if (sample.repeats == 0) return "has 0 repeats";
-  return flaw_of_intact(sample.intact);
 }
 
 std::string text_of(const PieceShape& shape) {
@@ -56,7 +47,7 @@ std::optional<std::string> why_no_pieces(const Step<Pieces>& step) {
   const bool scattered = c.layout == PieceLayout::scattered || c.other_layout == PieceLayout::scattered;
   if (has_pitch(step.axes.way) && scattered)
     return fmt::format("--way {}: scattered pieces have no pitch: use --layout strided", name(step.axes.way));
-  if (has_pitch(step.axes.way) && pitch_factor * step.axes.piece_bytes > most_pitch)
+  if (has_pitch(step.axes.way) && strided_pitch * step.axes.piece_bytes > most_pitch)
     return fmt::format("--way {}: its pitch is at most 2 GiB - 1: use smaller pieces", name(step.axes.way));
   return std::nullopt;
 }
@@ -78,47 +69,29 @@ std::vector<PieceShape> usual_pieces() {
   return all;
 }
 
-PieceSlots::PieceSlots(PieceLayout layout, std::uint32_t pieces, std::uint64_t piece_bytes, std::uint64_t seed)
-    : pitch_(layout == PieceLayout::strided ? pitch_factor * piece_bytes : piece_bytes), slots_(pieces) {
-  if (layout != PieceLayout::scattered) return;
-  slots_ = static_cast<std::uint32_t>(pool_factor * pieces);
-  std::vector<std::uint32_t> order(slots_);
-  std::iota(order.begin(), order.end(), 0u);
-  std::mt19937_64 random(seed);
-  for (std::uint32_t i = 0; i < pieces; ++i) std::swap(order[i], order[i + random() % (slots_ - i)]);
-  slot_of_.assign(order.begin(), order.begin() + pieces);
-  piece_in_.assign(slots_, empty);
-  for (std::uint32_t i = 0; i < pieces; ++i) piece_in_[slot_of_[i]] = i;
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+// Many points, most of them as short as calls.
+Repetition Pieces::repetition() {
+  return {.classic = {.target = Seconds{0.01}},
+          .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.01}},
+          .rounds = Repetition::usual_rounds};
 }
 
-std::string PieceSlots::sentence(std::uint64_t place, std::uint64_t piece_bytes, std::uint8_t expected,
-                                 std::uint8_t actual) const {
-  const std::string is = fmt::format(" is 0x{:02x}, expected 0x{:02x}", actual, expected);
-  if (place < guard_bytes) return fmt::format("byte {} before the first slot{}", guard_bytes - place, is);
-  const std::uint64_t at = place - guard_bytes;
-  if (at >= bytes()) return fmt::format("byte {} behind the last slot{}", at - bytes() + 1, is);
-  const std::uint64_t slot = at / pitch_, in_slot = at % pitch_;
-  const std::uint64_t piece = piece_in_.empty() ? slot : piece_in_[slot];
-  if (piece == empty) return fmt::format("byte {} of slot {}, which no piece is for,{}", in_slot, slot, is);
-  if (in_slot >= piece_bytes) return fmt::format("byte {} behind piece {}{}", in_slot - piece_bytes + 1, piece, is);
-  const bool untouched = actual == static_cast<std::uint8_t>(~expected);
-  return fmt::format("byte {} of piece {} of {}{}{}", in_slot, piece,
-                     piece_in_.empty() ? slots_ : static_cast<std::uint32_t>(slot_of_.size()), is,
-                     untouched ? ": never written" : "");
+PointCost Pieces::cost(const DeviceInfo& device, const Step<Pieces>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  const double pieces = step.axes.pieces, bytes = static_cast<double>(step.axes.bytes());
+  const bool each = step.axes.way == PieceWay::loop || step.axes.way == PieceWay::graph;
+  const bool inside = step.question.direction == Direction::d2d;
+  const Seconds made{step.axes.way == PieceWay::graph ? pieces * 3e-6 : 0};
+  return {Seconds{1e-5 + (each ? pieces * 1.5e-6 : pieces * 2e-7)} + PointCost::moving(bytes, inside ? 1e12 : 4e10),
+          made + PointCost::moving(bytes, 4e9)};
 }
 
-std::uint64_t PieceSlots::area_bytes(PieceLayout layout, std::uint32_t pieces, std::uint64_t piece_bytes) {
-  const std::uint64_t factor = layout == PieceLayout::contiguous ? 1
-                               : layout == PieceLayout::strided  ? pitch_factor
-                                                                 : pool_factor;
-  return factor * pieces * piece_bytes + 2 * guard_bytes;
+std::vector<std::string> Pieces::other_devices(const PieceCase& c) {
+  return c.target.empty() ? std::vector<std::string>{} : std::vector{c.target};
 }
 
-PiecePlanes planes_of(std::uint32_t pieces) {
-  std::uint32_t planes = 1;
-  for (std::uint32_t n = 1; std::uint64_t{n} * n <= pieces; ++n)
-    if (pieces % n == 0) planes = n;
-  return {pieces / planes, planes};
-}
+std::string_view Pieces::counted(const PieceCase&, const PieceResult&) { return "time of a copy of all pieces"; }
 
 }  // namespace npgpu

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "npgpu/probe_description.hpp"
+#include "npgpu/repetition.hpp"
+#include "npgpu/result.hpp"
 
 namespace npgpu {
 
@@ -27,11 +29,6 @@ std::optional<std::string> flaw_of(const Shape& s) {
   if (s.ways == 0) return "has a branch of 0 ways";
   if (s.one_block_per_sm > 1) return fmt::format("has {} for one_block_per_sm, which is 0 or 1", s.one_block_per_sm);
   return std::nullopt;
-}
-
-std::optional<std::string> flaw_of(const ProbeSample& sample) {
-  if (sample.repeats == 0) return "has 0 repeats";
-  return flaw_of_intact(sample.intact);
 }
 
 std::string intensity_text(const Shape& s) {
@@ -87,5 +84,38 @@ std::uint32_t resident_blocks(const Layout& l, const Shape& s) {
     allow(l.shared_bytes_per_unit / (s.shared_bytes + l.shared_bytes_reserved));
   return std::max(most, 1u);
 }
+
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+// A probe's repeats are steps of one kernel. Kernels take the same time in each visit within 0.2 % (H200), and there
+// are many shapes.
+Repetition Probes::repetition() { return {.classic = {.target = Seconds{0.05}}, .adaptive = {}, .rounds = 4}; }
+
+PointCost Probes::cost(const DeviceInfo& device, const Step<Probes>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  const auto bytes = static_cast<double>(step.axes.bytes);
+  const bool host = device.id == "host", waits = step.question.form == Form::dependent;
+  if (step.axes.m > 0) {
+    const double work = 2.0 * step.axes.m * step.axes.n * step.axes.k;
+    const double elements = step.axes.m * 1.0 * step.axes.n + step.axes.k * (1.0 * step.axes.m + step.axes.n);
+    const Seconds product{1e-5 + work / (host ? 5e10 * step.axes.blocks : 3e13)};
+    const bool copied = !host && step.question.space == Space::host;
+    return {product + PointCost::moving(copied ? 8 * elements : 0, 4e10),
+            Seconds{host ? 0.05 : 1e-3} + PointCost::moving(elements, 1e9)};
+  }
+  if (counted_of(step.question).each_waits())
+    return {Seconds{host ? 1e-6 : 1e-5}, PointCost::moving(bytes, host ? 2e9 : 5e10)};
+  const double rate = host ? (waits ? 5e9 : 3e10) : (waits ? 5e10 : 2e12);
+  // A host's set is walked through in pieces, and laid out for several points.
+  const double repeat = host ? std::min(bytes, 32.0 * MiB * step.axes.blocks) : bytes;
+  return {Seconds{1e-6} + PointCost::moving(repeat, rate), PointCost::moving(bytes, host ? 2e10 : 1e12)};
+}
+
+Estimate Probes::figure(const ProbeCase& c, const ProbeResult& r) {
+  if (counted_of(c).each_waits()) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", r.rate.method};
+  return {r.rate.value, r.rate.low, r.rate.high, std::string(counted_of(c).unit) + "/s", r.rate.method};
+}
+
+std::string_view Probes::counted(const ProbeCase& c, const ProbeResult&) { return counted_of(c).words; }
 
 }  // namespace npgpu

@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "npgpu/result.hpp"
 #include "npgpu/series.hpp"
 
 namespace npgpu {
@@ -220,5 +221,36 @@ std::string size_text(std::uint64_t bytes) {
   }
   return fmt::format("{} B", bytes);
 }
+
+// ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
+
+PointCost Transfers::cost(const DeviceInfo& device, const Step<Transfers>& step) {
+  const bool host = step.question.direction == Direction::h2h, far = step.question.cache == Cache::cold;
+  const int legs = step.question.pattern == Pattern::stream ? 1 : 2;
+  const auto bytes = static_cast<double>(step.axes.bytes) * legs;
+  const bool blocking = step.question.timing == Timing::host;
+  const double rate = step.question.direction == Direction::d2d    ? 1e12
+                      : step.question.direction == Direction::peer ? 2e11
+                      : host                                       ? 8e9
+                                                                   : 4e10;
+  constexpr double most_real_bytes = 64 * KiB;  // of a simulated copy
+  if (device.simulated) return {Seconds{0}, PointCost::moving(std::min(bytes, most_real_bytes * legs), 1.8e9)};
+  // A walk through more than the caches is laid out anew for each size.
+  return {Seconds{host       ? 1e-7
+                  : blocking ? 6e-6
+                             : 2e-6} +
+              PointCost::moving(bytes, rate),
+          PointCost::moving(bytes, 4e9) + Seconds{far && host ? 0.15 : 0}};
+}
+
+std::vector<std::string> Transfers::other_devices(const TransferCase& c) {
+  return is_between_ranks(c) ? std::vector<std::string>{} : devices_of(c);  // the batch's device is this rank's end
+}
+
+Estimate Transfers::figure(const TransferCase&, const TransferResult& r) {
+  return {r.rate.value, r.rate.low, r.rate.high, "B/s", r.time_us.method};
+}
+
+std::string_view Transfers::counted(const TransferCase&, const TransferResult&) { return "payload bytes"; }
 
 }  // namespace npgpu

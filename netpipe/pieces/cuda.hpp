@@ -12,8 +12,8 @@
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "netpipe/engine/piece_slots.hpp"
 #include "netpipe/pieces/kernels.hpp"
+#include "netpipe/pieces/slots.hpp"
 #include "npgpu/pieces.hpp"
 
 namespace npgpu::cuda {

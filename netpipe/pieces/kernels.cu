@@ -3,8 +3,8 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/payload.hpp"
-#include "netpipe/engine/piece_slots.hpp"
 #include "netpipe/pieces/kernels.hpp"
+#include "netpipe/pieces/slots.hpp"
 
 namespace npgpu::cuda {
 

@@ -24,7 +24,7 @@
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/node.hpp"
-#include "netpipe/engine/piece_slots.hpp"
+#include "netpipe/pieces/slots.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/pieces.hpp"
 

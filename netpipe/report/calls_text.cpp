@@ -139,9 +139,8 @@ void graphs(Document& doc, const std::vector<CallSeries>& all, const std::string
     }
 }
 
-}  // namespace
-
-void all_text(Document& doc, const std::vector<CallSeries>& all) {
+void calls_text(Document& doc, const TraceResults& of) {
+  const std::vector<CallSeries>& all = of.trace.of<Calls>();
   std::vector<std::string> devices;
   for (const CallSeries& series : all) {
     const std::string& device = series.question.device;
@@ -157,5 +156,9 @@ void all_text(Document& doc, const std::vector<CallSeries>& all) {
   for (const CallSeries& series : all)
     if (!series.error.empty()) doc.note(title(series.question) + ": " + series.error, true);
 }
+
+const Joined<KindReport> calls_report({Calls::name, calls_text});
+
+}  // namespace
 
 }  // namespace npgpu

@@ -134,8 +134,6 @@ std::string title_of(const CollectiveStudy& study) {
                      study.device_name);
 }
 
-}  // namespace
-
 Section collectives_section(const CollectiveStudy& study) {
   Section section{"COLLECTIVES", summary_table(study, "COLLECTIVES")};
   for (const SlowLink& link : study.slow_links) section.entries.push_back({"slow link", {link.text}, true});
@@ -145,6 +143,13 @@ Section collectives_section(const CollectiveStudy& study) {
   return section;
 }
 
+std::vector<Section> collective_sections(const TraceResults& of) {
+  std::vector<Section> all;
+  for (const CollectiveStudy& study : of.collectives) all.push_back(collectives_section(study));
+  return all;
+}
+
+// A row for each size of one operation.
 Table collective_table(const CollectiveFigure& f, const std::vector<std::string>& gpus) {
   const bool stands_out =
       std::ranges::any_of(f.points, [&](const CollectiveResult& r) { return slowest_gpu(r, gpus) != "-"; });
@@ -169,8 +174,6 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
   return table;
 }
 
-namespace {
-
 // Of a trace of npgpu collectives. Others leave out much else.
 std::vector<std::string> left_out_of(const Trace& trace) {
   std::vector<std::string> all;
@@ -180,10 +183,8 @@ std::vector<std::string> left_out_of(const Trace& trace) {
   return all;
 }
 
-}  // namespace
-
-void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStudy>& studies) {
-  for (const CollectiveStudy& study : studies) {
+void collectives_text(Document& doc, const TraceResults& of) {
+  for (const CollectiveStudy& study : of.collectives) {
     doc.gap();
     doc.title(title_of(study), study.simulated);
     if (!study.library.empty()) doc.labelled("library", study.library);
@@ -191,7 +192,7 @@ void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStu
     doc.gap();
     doc.add(Document::Rows{summary_table(study, "operation"), {}, "every operation"});
     doc.left_out();
-    doc.draw(html::collective_chart(study, fmt::format("collectives{}", &study - studies.data())));
+    doc.draw(html::collective_chart(study, fmt::format("collectives{}", &study - of.collectives.data())));
     bool is_any_chosen = false, is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
     for (const CollectiveFigure& f : study.figures) {
       doc.gap();
@@ -213,7 +214,7 @@ void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStu
     }
     doc.gap();
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
-    for (const std::string& why : left_out_of(trace)) doc.note("left out: " + why);
+    for (const std::string& why : left_out_of(of.trace)) doc.note("left out: " + why);
     doc.note(
         "first table: the time of the smallest size, and the largest bus bandwidth; algorithm GB/s: the size over the "
         "time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
@@ -226,9 +227,13 @@ void all_text(Document& doc, const Trace& trace, const std::vector<CollectiveStu
   }
 }
 
+const Joined<KindReport> collectives_report({Collectives::name, collectives_text, true, collective_sections});
+
+}  // namespace
+
 void collectives_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
   Document doc;
-  all_text(doc, of.trace, of.collectives);
+  collectives_text(doc, of);
   out << to_text(doc, style);
 }
 

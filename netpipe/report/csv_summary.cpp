@@ -11,7 +11,6 @@
 
 #include "netpipe/report/case_name.hpp"
 #include "netpipe/report/csv_rows.hpp"
-#include "netpipe/report/point_figures.hpp"
 
 namespace npgpu::csv {
 
@@ -58,12 +57,12 @@ template <class K> void summary_of(std::ostream& out, const Trace& trace) {
         .add(all[i].device_uuid, all[i].device_name, all[i].simulated);
     const auto points = points_by_axes(all[i]);
     for (const Result<K>& r : results(all[i])) {
-      const Estimate figure = figure_of(all[i].question, r);
+      const Estimate figure = K::figure(all[i].question, r);
       const Point<K>& point = points.at(r.axes);
       const auto counted = point.counted();
       Row(front)
           .add_fields(r.axes)
-          .add(r.lane, figure.value, figure.low, figure.high, figure.unit, counted_in(all[i].question, r))
+          .add(r.lane, figure.value, figure.low, figure.high, figure.unit, K::counted(all[i].question, r))
           .add(r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us)
           .add(point.visits.size(), counted.size(), r.trials)
           .add(median_of(counted, &Telemetry::sm_clock_mhz), median_of(counted, &Telemetry::memory_clock_mhz),
@@ -89,14 +88,6 @@ template <class K> void summary(std::ostream& out, std::span<const Trace> runs) 
   for (const Trace& run : runs) summary_of<K>(out, run);
 }
 
-// One instance for each kind of the list.
-namespace {
-
-template <class... Ks> [[maybe_unused]] constexpr auto summaries_for(List<Ks...>) {
-  return std::tuple{&summary<Ks>...};
-}
-[[maybe_unused, gnu::used]] const auto summaries = summaries_for(Kinds{});
-
-}  // namespace
+NPGPU_FOR_KINDS(&summary<K>)
 
 }  // namespace npgpu::csv

@@ -52,7 +52,11 @@ Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& 
   return table;
 }
 
-void all_text(Document& doc, const std::vector<EnergySeries>& all, const std::vector<EnergyFigure>& figures) {
+namespace {
+
+void energies_text(Document& doc, const TraceResults& of) {
+  const std::vector<EnergySeries>& all = of.trace.of<Energies>();
+  const std::vector<EnergyFigure>& figures = of.energies;
   std::vector<std::string> devices;
   for (const EnergySeries& series : all) {
     const std::string& device = series.question.device;
@@ -81,5 +85,9 @@ void all_text(Document& doc, const std::vector<EnergySeries>& all, const std::ve
   for (const EnergySeries& series : all)
     if (!series.error.empty()) doc.note(title(series.question) + ": " + series.error, true);
 }
+
+const Joined<KindReport> energies_report({Energies::name, energies_text, true});
+
+}  // namespace
 
 }  // namespace npgpu

@@ -12,7 +12,9 @@
 #include <optional>
 #include <type_traits>
 
+#include "npgpu/collective_figures.hpp"
 #include "npgpu/messages.hpp"
+#include "npgpu/partition_model.hpp"
 #include "npgpu/piece_advice.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/soak_figures.hpp"

@@ -109,9 +109,7 @@ void types(Document& doc, std::span<const PartitionStudy> all) {
     }
 }
 
-}  // namespace
-
-Document partition_document(std::span<const PartitionStudy> all) {
+Document document_of(std::span<const PartitionStudy> all) {
   Document doc;
   for (const PartitionStudy& s : all) {
     if (&s != &all.front()) doc.gap();
@@ -130,8 +128,12 @@ Document partition_document(std::span<const PartitionStudy> all) {
   return doc;
 }
 
+}  // namespace
+
+Document partition_document(const TraceResults& of) { return document_of(of.partitions); }
+
 void partition_text(std::ostream& out, std::span<const PartitionStudy> all, const TextStyle& style) {
-  out << to_text(partition_document(all), style);
+  out << to_text(document_of(all), style);
 }
 
 }  // namespace npgpu

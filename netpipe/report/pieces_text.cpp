@@ -83,8 +83,6 @@ std::string unusable_text(const PieceRow& row) {
   return fmt::format("{} x {}: {}", row.pieces, size_text(row.piece_bytes), text);
 }
 
-}  // namespace
-
 Section pieces_section(const PieceTable& table) {
   Section section{"PIECES"};
   section.entries = fastest_by_number(table);
@@ -113,8 +111,6 @@ Table piece_table(const PieceTable& table) {
   }
   return all;
 }
-
-namespace {
 
 void table_text(Document& doc, const PieceTable& table) {
   doc.gap();
@@ -145,11 +141,19 @@ void table_text(Document& doc, const PieceTable& table) {
   for (Entry& entry : fastest_by_number(table)) doc.add(std::move(entry));
 }
 
-}  // namespace
-
-void all_text(Document& doc, const std::vector<PieceSeries>&, const std::vector<PieceTable>& tables) {
-  for (const PieceTable& table : tables) table_text(doc, table);
+void pieces_text(Document& doc, const TraceResults& of) {
+  for (const PieceTable& table : of.pieces) table_text(doc, table);
 }
+
+std::vector<Section> piece_sections(const TraceResults& of) {
+  std::vector<Section> all;
+  for (const PieceTable& table : of.pieces) all.push_back(pieces_section(table));
+  return all;
+}
+
+const Joined<KindReport> pieces_report({Pieces::name, pieces_text, true, piece_sections});
+
+}  // namespace
 
 NPGPU_FORM(WayTime, &T::way, &T::time_us, &T::host_us, &T::over_fastest, called<"as_fast", &T::is_as_fast>);
 NPGPU_FORM(PieceRow, &T::pieces, &T::piece_bytes, &T::ways, &T::unusable,

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "netpipe/report/point_figures.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
 #include "npgpu/laws.hpp"
@@ -180,7 +179,7 @@ class ProbeText {
     if (found != rates_.end() && found->rate.value > 0) {
       row.result = &*found;
       row.rate = found->rate;
-      row.figure = figure_of(probe_.question, *found);
+      row.figure = Probes::figure(probe_.question, *found);
       row.per_cycle = found->cycle_rate.value / (by_unit_ ? probe_.layout.units : 1);
       row.by_cores = same_product(*found, one_core_);
     }

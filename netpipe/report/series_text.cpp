@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 
 #include "netpipe/report/overview/sections.hpp"
@@ -142,56 +143,38 @@ template <class K> void series_text(Document& doc, const Series<K>& series, bool
   doc.left_out();
 }
 
-// One instance for each kind of the list.
-namespace {
-
-template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
-  return std::tuple{&point_text<Ks>..., &heading<Ks>...};
-}
-[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
-
-}  // namespace
+NPGPU_FOR_KINDS(&point_text<K>, &heading<K>)
 
 namespace {
 
-// What all series of a kind came to stands for them.
-template <class K>
-constexpr bool is_studied = std::is_same_v<K, Energies> || std::is_same_v<K, Soaks> || std::is_same_v<K, Pieces> ||
-                            std::is_same_v<K, Collectives>;
-
-bool is_of_old_ways(const CallCase& c) { return is_beside(c); }
 // Series of older traces that the tables of their kind leave out.
 template <class K> void old_series(Document& doc, const std::vector<Series<K>>& all) {
+  const auto is_old = [](const auto& question) {
+    if constexpr (requires { is_of_old_ways(question); }) return is_of_old_ways(question);
+    else return is_beside(question);
+  };
   for (const Series<K>& series : all) {
-    if (!is_of_old_ways(series.question)) continue;
+    if (!is_old(series.question)) continue;
     doc.gap();
     series_text(doc, series, false);
   }
 }
 
-template <class K> void study_text(Document& doc, const TraceResults& of) {
-  const auto& all = of.trace.of<K>();
-  if constexpr (std::is_same_v<K, Energies>) all_text(doc, all, of.energies);
-  if constexpr (std::is_same_v<K, Soaks>) all_text(doc, all, of.soaks);
-  if constexpr (std::is_same_v<K, Pieces>) all_text(doc, all, of.pieces);
-  if constexpr (std::is_same_v<K, Collectives>) {
-    all_text(doc, of.trace, of.collectives);
-    old_series(doc, all);
-  }
+// Empty where a kind has a table for each series.
+template <class K> KindReport report_of() {
+  for (const auto& one : registered<KindReport>())
+    if (one->kind == K::name) return *one;
+  return {};
 }
 
 template <class K> void kind_text(Document& doc, const TraceResults& of, bool every_size) {
-  const auto& all = of.trace.of<K>();
-  if constexpr (is_studied<K>) {
-    study_text<K>(doc, of);
-  } else if constexpr (requires { all_text(doc, all); }) {
-    all_text(doc, all);
-    if constexpr (std::is_same_v<K, Calls>) old_series(doc, all);
-  } else {
-    for (const Series<K>& series : all) {
-      doc.gap();
-      series_text(doc, series, every_size);
-    }
+  if (const KindReport own = report_of<K>(); own.text) {
+    own.text(doc, of);
+    return old_series(doc, of.trace.of<K>());
+  }
+  for (const Series<K>& series : of.trace.of<K>()) {
+    doc.gap();
+    series_text(doc, series, every_size);
   }
 }
 
@@ -205,8 +188,10 @@ void add_part(Document& doc, const Document& part) {
 
 Document studies_document(const TraceResults& of) {
   Document doc;
-  for_each_kind([&]<class K>() { study_text<K>(doc, of); });
-  add_part(doc, partition_document(of.partitions));
+  for_each_kind([&]<class K>() {
+    if (report_of<K>().is_study) kind_text<K>(doc, of, false);
+  });
+  add_part(doc, partition_document(of));
   return doc;
 }
 
@@ -218,7 +203,7 @@ Document lone_series_document(const TraceResults& of, const Overview& all) {
       (all.host && has_sections(*all.host)))
     return doc;
   for_each_kind([&]<class K>() {
-    if constexpr (!is_studied<K>) kind_text<K>(doc, of, false);
+    if (!report_of<K>().is_study) kind_text<K>(doc, of, false);
   });
   add_part(doc, messages_document(of.messages));
   return doc;
@@ -226,9 +211,11 @@ Document lone_series_document(const TraceResults& of, const Overview& all) {
 
 std::vector<Section> study_sections(const TraceResults& of) {
   std::vector<Section> all;
-  for (const CollectiveStudy& study : of.collectives) all.push_back(collectives_section(study));
-  if (!of.soaks.empty()) all.push_back({"SOAK", soak_table(of.soaks.front())});
-  for (const PieceTable& table : of.pieces) all.push_back(pieces_section(table));
+  for (const bool of_device : {false, true})
+    for_each_kind([&]<class K>() {
+      const KindReport own = report_of<K>();
+      if (own.sections && K::is_of_device == of_device) std::ranges::move(own.sections(of), std::back_inserter(all));
+    });
   return all;
 }
 
@@ -236,7 +223,7 @@ bool is_shown_whole(const Trace& trace, const Overview& all) {
   constexpr std::size_t few = 24, many = 300;  // points
   std::size_t points = 0;
   for_each_kind([&]<class K>() {
-    if constexpr (!is_studied<K>)
+    if (!report_of<K>().is_study)
       for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
   });
   if (points <= few && node_matrix(trace).matrices.empty()) return true;
@@ -248,7 +235,7 @@ void report_text(std::ostream& out, const TraceResults& of, const TextStyle& sty
   facts_text(doc, of, style.series_in_trace);
   for_each_kind([&]<class K>() { kind_text<K>(doc, of, style.every_size); });
   add_part(doc, messages_document(of.messages));
-  add_part(doc, partition_document(of.partitions));
+  add_part(doc, partition_document(of));
   add_part(doc, parameters_document(of.derived, Detail::brief));
   add_part(doc, matrix_document(of.matrix, text_width(style)));
   if (!of.matrix.devices.empty()) doc.add(matrix_findings_document(of.verdict));

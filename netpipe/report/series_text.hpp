@@ -9,6 +9,7 @@
 
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
+#include "npgpu/registry.hpp"
 #include "npgpu/report.hpp"
 #include "npgpu/trace_results.hpp"
 
@@ -54,16 +55,17 @@ void series_text(Document&, const ProbeSeries&, bool);
 void series_text(Document&, const JobSeries&, bool);
 template <class K> void series_text(Document&, const Series<K>&, bool);  // in series_text.cpp
 
-// Kinds whose series are one table together.
-void all_text(Document&, const std::vector<CallSeries>&);
-void all_text(Document&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
-void all_text(Document&, const std::vector<SoakSeries>&, const std::vector<SoakDevice>&);
-void all_text(Document&, const std::vector<PieceSeries>&, const std::vector<PieceTable>&);
-// A row for each number and size.
-Table piece_table(const PieceTable&);
-void all_text(Document&, const Trace&, const std::vector<CollectiveStudy>&);
-// A row for each size of one operation.
-Table collective_table(const CollectiveFigure&, const std::vector<std::string>& gpus);
+// What a report has of a kind in place of a table for each series. The file that words it ends with a
+// const Joined<KindReport>.
+struct KindReport {
+  std::string_view kind{};
+  void (*text)(Document&, const TraceResults&) = nullptr;
+  bool is_study = false;                                            // what all of its series came to stands for them
+  std::vector<Section> (*sections)(const TraceResults&) = nullptr;  // of a screen
+
+  std::string_view rank() const { return kind; }
+};
+
 // A row for each load of one device.
 Table soak_table(const SoakDevice&);
 // A row for each kind of work of one device.
@@ -77,7 +79,6 @@ Document studies_document(const TraceResults&);
 Document lone_series_document(const TraceResults&, const Overview&);
 // What a screen has of studies.
 std::vector<Section> study_sections(const TraceResults&);
-Section collectives_section(const CollectiveStudy&);
 std::string operation_text(const CollectiveCase&);  // "all-reduce, fp32, in CUDA graphs"
 // Of a table or picture of all: what every operation has (" (fp32)", or nothing), and what it is and by what it differs
 // ("all-reduce, in graphs").
@@ -86,7 +87,6 @@ struct OperationNames {
   std::vector<std::string> each;
 };
 OperationNames operation_names(const CollectiveStudy&);
-Section pieces_section(const PieceTable&);
 
 // Where the trace was taken, and what the plan left out.
 void facts_text(Document&, const TraceResults&, std::size_t series_in_trace);
@@ -98,7 +98,7 @@ Document parameters_document(const std::vector<DeviceParameters>&, Detail);
 Document roofline_document(const RooflineReport&);
 Table roof_table(const Roofline&);
 Document messages_document(std::span<const StagedMessages>);
-Document partition_document(std::span<const PartitionStudy>);
+Document partition_document(const TraceResults&);
 // As matrix_text() and matrix_findings_text() have them; rows that would be wider than `width` get fewer digits.
 Document matrix_document(const NodeMatrix&, std::size_t width);
 Document matrix_findings_document(const MatrixVerdict&);

@@ -57,8 +57,10 @@ Table soak_table(const SoakDevice& device) {
   return table;
 }
 
-void all_text(Document& doc, const std::vector<SoakSeries>&, const std::vector<SoakDevice>& devices) {
-  for (const SoakDevice& device : devices) {
+namespace {
+
+void soaks_text(Document& doc, const TraceResults& of) {
+  for (const SoakDevice& device : of.soaks) {
     doc.gap();
     doc.title("soak " + device_text(device.id, device.name), device.simulated);
     doc.labelled("time", soak_time_text(device.elapsed_s));
@@ -72,11 +74,20 @@ void all_text(Document& doc, const std::vector<SoakSeries>&, const std::vector<S
     add_wrong_words(doc, device.words);
     for (const std::string& error : device.errors) doc.note(error, true);
   }
-  if (!devices.empty())
+  if (!of.soaks.empty())
     doc.note(
         "begin, end: medians of the first and the last third of a load's slices; 95 %: the interval of the change; "
         "compared: share of the work with "
         "compared results");
 }
+
+std::vector<Section> soak_sections(const TraceResults& of) {
+  if (of.soaks.empty()) return {};
+  return {{"SOAK", soak_table(of.soaks.front())}};
+}
+
+const Joined<KindReport> soaks_report({Soaks::name, soaks_text, true, soak_sections});
+
+}  // namespace
 
 }  // namespace npgpu

@@ -41,9 +41,7 @@ CallResult summarized(const CallSeries& series, const CallPoint& point) {
 
 }  // namespace
 
-template <> std::vector<CallResult> results(const CallSeries& series) {
-  return model::of_each_point(series, summarized);
-}
+std::vector<CallResult> Calls::results(const CallSeries& series) { return model::of_each_point(series, summarized); }
 
 }  // namespace npgpu
 

@@ -13,6 +13,7 @@
 #include "netpipe/model/matrix/rulings.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/collective_figures.hpp"
+#include "npgpu/compare.hpp"
 
 namespace npgpu {
 
@@ -289,7 +290,14 @@ CheckVerdict worse_of_two(CheckVerdict a, CheckVerdict b) {
 
 }  // namespace
 
-template <> std::vector<CollectiveResult> results(const CollectiveSeries& series) {
+std::vector<FigureChoice> Collectives::key_figures(const CollectiveCase& c, std::uint32_t) {
+  const bool is_usual = c.launch == CollectiveLaunch::eager && !is_of_old_ways(c);
+  if (c.operation != CollectiveOperation::all_reduce || c.in_place || !is_usual) return {};
+  return {{fmt::format("{} {}, smallest", npgpu::name(c.operation), npgpu::name(c.type)), Among::smallest},
+          {fmt::format("{} {}", npgpu::name(c.operation), npgpu::name(c.type))}};
+}
+
+std::vector<CollectiveResult> Collectives::results(const CollectiveSeries& series) {
   return model::of_each_point(series, result_of_size);
 }
 

@@ -141,10 +141,14 @@ std::string short_name(const TransferCase& c) {
 std::string short_name(const auto& question) { return title(question); }
 
 // Ways to do the same are no sizes or shapes: each has a curve of its own.
-std::uint32_t way_of(const PieceShape& shape) { return static_cast<std::uint32_t>(shape.way); }
-std::uint32_t way_of(const auto&) { return 0; }
-std::string way_text(const PieceShape& shape) { return fmt::format(", by {}", name(shape.way)); }
-std::string way_text(const auto&) { return ""; }
+std::uint32_t way_of(const auto& axes) {
+  if constexpr (requires { axes.way; }) return static_cast<std::uint32_t>(axes.way);
+  return 0;
+}
+std::string way_text(const auto& axes) {
+  if constexpr (requires { axes.way; }) return fmt::format(", by {}", name(axes.way));
+  return "";
+}
 
 // Lane by lane, and way by way.
 template <class K>
@@ -177,7 +181,7 @@ void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, c
     curve.runs = runs;
     curve.stopped = gathered.stopped;
     curve.cache_bytes = gathered.cache_bytes;
-    curve.figures = figures_of(question, lane);
+    curve.figures = K::key_figures(question, lane);
     all.push_back(std::move(curve));
   }
 }
@@ -189,9 +193,7 @@ std::vector<CaseCurve> curves_of(Runs a, Runs b) {
   const auto names = names_of_slots(runs);
   std::vector<CaseCurve> all;
   for_each_kind([&]<class K>() {
-    // Windows and slices have one length: energies.hpp compares what they cost, and of soaks nothing is compared.
-    if constexpr (std::is_same_v<K, Energies> || std::is_same_v<K, Soaks>) return;
-    else
+    if constexpr (K::is_compared)
       for (const Question<K>& question : questions_of<K>(runs)) {
         Gathered<K> gathered;
         for (const auto& [side, run, series] : question.answers) gather(gathered, *series, side, run);

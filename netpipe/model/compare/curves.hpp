@@ -61,12 +61,4 @@ inline double blocks_in(const auto& axes) {
 
 std::vector<CaseCurve> curves_of(Runs a, Runs b);
 
-std::vector<FigureChoice> figures_of(const TransferCase&, std::uint32_t lane);
-std::vector<FigureChoice> figures_of(const ProbeCase&, std::uint32_t lane);
-std::vector<FigureChoice> figures_of(const JobCase&, std::uint32_t lane);
-std::vector<FigureChoice> figures_of(const CallCase&, std::uint32_t lane);
-std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t lane);
-std::vector<FigureChoice> figures_of(const PieceCase&, std::uint32_t lane);
-std::vector<FigureChoice> figures_of(const CollectiveCase&, std::uint32_t lane);
-
 }  // namespace npgpu::model

@@ -1,14 +1,14 @@
-// What stands for a device: which cases give key figures, and of which class each case is.
+// What stands for a device: which cases of each kind give key figures.
 #include <fmt/format.h>
 
-#include "netpipe/model/compare/curves.hpp"
 #include "npgpu/catalogue.hpp"
+#include "npgpu/probe_description.hpp"
 
-namespace npgpu::model {
+namespace npgpu {
 
 namespace {
 
-std::string way(Direction direction) {
+std::string copy_way(Direction direction) {
   switch (direction) {
     case Direction::h2d: return "host to device";
     case Direction::d2h: return "device to host";
@@ -21,7 +21,7 @@ std::string way(Direction direction) {
 
 }  // namespace
 
-std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
+std::vector<FigureChoice> Transfers::key_figures(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
   if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0 || is_beside(c)) return {};
   if (is_between_ranks(c)) {
@@ -40,13 +40,13 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
     case CopyQuestion::within_device_cold:
     case CopyQuestion::to_peer:
     case CopyQuestion::within_host:
-    case CopyQuestion::within_host_cold: return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
+    case CopyQuestion::within_host_cold: return {{"copy, " + copy_way(c.direction) + cold, Among::largest, rate}};
     case CopyQuestion::both_ways:
-      return {{"both ways, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
+      return {{"both ways, " + copy_way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
     case CopyQuestion::to_device_pageable:
-    case CopyQuestion::to_host_pageable: return {{"pageable copy, " + way(c.direction), Among::largest, rate}};
+    case CopyQuestion::to_host_pageable: return {{"pageable copy, " + copy_way(c.direction), Among::largest, rate}};
     case CopyQuestion::to_device_blocking:
-    case CopyQuestion::to_host_blocking: return {{"smallest copy, " + way(c.direction), Among::smallest}};
+    case CopyQuestion::to_host_blocking: return {{"smallest copy, " + copy_way(c.direction), Among::smallest}};
     case CopyQuestion::to_device_queued:
     case CopyQuestion::to_host_queued:
     case CopyQuestion::to_device_write_combined:
@@ -58,35 +58,27 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
   return {};
 }
 
-std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) { return description_of(c).key_figures(c); }
+std::vector<FigureChoice> Probes::key_figures(const ProbeCase& c, std::uint32_t) {
+  return description_of(c).key_figures(c);
+}
 
-std::vector<FigureChoice> figures_of(const JobCase& c, std::uint32_t) {
+std::vector<FigureChoice> Jobs::key_figures(const JobCase& c, std::uint32_t) {
   if (c.workload != Workload::none) return {};
   if (c.pool == StreamPool::fresh) return {{"jobs in fresh streams"}};
   if (c.gating == Gating::gated) return {{"copies in streams"}};
   return {};
 }
 
-std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
+std::vector<FigureChoice> Calls::key_figures(const CallCase& c, std::uint32_t) {
   if (is_beside(c)) return {};
   const auto question = question_of(c);
   if (question == CallQuestion::launch) return {{"launch alone", Among::smallest}};
   if (question == CallQuestion::launch_in_a_row) return {{"launch back to back", Among::smallest}};
   if (question == CallQuestion::signal) return {{"launch until the host sees it", Among::smallest}};
-  if (c.call == Call::function) return {{fmt::format("{}, {}", c.function, name(c.spacing))}};
+  if (c.call == Call::function) return {{fmt::format("{}, {}", c.function, npgpu::name(c.spacing))}};
   if (c.call == Call::graph_launch && c.spacing == Spacing::alone)
     return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
   return {};
 }
 
-std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t) { return {}; }
-std::vector<FigureChoice> figures_of(const PieceCase&, std::uint32_t) { return {}; }
-
-std::vector<FigureChoice> figures_of(const CollectiveCase& c, std::uint32_t) {
-  const bool is_usual = c.launch == CollectiveLaunch::eager && !is_of_old_ways(c);
-  if (c.operation != CollectiveOperation::all_reduce || c.in_place || !is_usual) return {};
-  return {{fmt::format("{} {}, smallest", name(c.operation), name(c.type)), Among::smallest},
-          {fmt::format("{} {}", name(c.operation), name(c.type))}};
-}
-
-}  // namespace npgpu::model
+}  // namespace npgpu

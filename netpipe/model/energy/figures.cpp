@@ -85,7 +85,7 @@ void set_near_rest(const std::vector<EnergyFigure*>& figures, std::vector<model:
 
 }  // namespace
 
-template <> std::vector<EnergyResult> results(const EnergySeries& series) {
+std::vector<EnergyResult> Energies::results(const EnergySeries& series) {
   return model::of_each_point(series, result_of_windows);
 }
 

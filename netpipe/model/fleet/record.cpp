@@ -183,9 +183,9 @@ template <class K> void add_key_figures(std::vector<FleetFigure>& all, const std
 // In the order of kinds, each name once. Those without a usable point are left out.
 std::vector<FleetFigure> key_figures_of(const DeviceRecord& of) {
   std::vector<FleetFigure> all;
-  add_key_figures<Transfers>(all, of.transfers);
-  add_key_figures<Probes>(all, of.probes);
-  add_key_figures<Calls>(all, of.calls);
+  add_key_figures<Transfers>(all, of.all<Transfers>());
+  add_key_figures<Probes>(all, of.all<Probes>());
+  add_key_figures<Calls>(all, of.all<Calls>());
   sort_stably(all, {}, &FleetFigure::kind);
   return all;
 }
@@ -355,18 +355,18 @@ FleetRun fleet_run(const Trace& trace) {
     gpu.uuid = of.uuid;
     gpu.bus = of.text("pci_bus_id");
     gpu.simulated = of.simulated;
-    gpu.is_under_load = !of.soaks.empty();
-    of.each_loaded_window([&](const VisitInfo&) { gpu.is_under_load = true; });
+    gpu.is_under_load = !of.all<Soaks>().empty();
+    of.each_loaded<Energies>([&](const VisitInfo&) { gpu.is_under_load = true; });
     gpu.driver = of.text("driver_version");
     gpu.link = link_of(of);
     const auto add = [&](const auto& all) {
       for (const auto* series : all) add_series(gpu, *series);
     };
-    add(of.transfers);
-    add(of.probes);
-    add(of.jobs);
-    add(of.calls);
-    add(of.partitions);
+    add(of.all<Transfers>());
+    add(of.all<Probes>());
+    add(of.all<Jobs>());
+    add(of.all<Calls>());
+    add(of.all<Partitions>());
     gpu.figures = model::key_figures_of(of);
     for (FleetFigure& figure : model::peer_figures_of(trace, of.id)) gpu.figures.push_back(std::move(figure));
     add_settings(gpu, of);

@@ -11,7 +11,7 @@ namespace {
 
 // Of the smallest shape: no arguments, one block.
 Evidence call_cost(const DeviceRecord& of, CallQuestion question) {
-  for (const CallSeries* series : of.calls)
+  for (const CallSeries* series : of.all<Calls>())
     if (question_of(series->question) == question)
       if (const auto all = results(*series); !all.empty())
         return evidence_of(*series, all.front(),

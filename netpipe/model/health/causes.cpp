@@ -164,7 +164,7 @@ Maybe wrong_results(const Findings& findings) {
   const HealthFinding* const results = findings.find("results");
   if (results && results->if_failed == CheckVerdict::failed_to_run) return std::nullopt;  // none was compared
   std::size_t wrong = 0, between_gpus = 0;
-  for (const TransferSeries* series : findings.of.transfers)
+  for (const TransferSeries* series : findings.of.all<Transfers>())
     for (const TransferSample& sample : series->samples) {
       wrong += sample.intact == 0;
       between_gpus += sample.intact == 0 && series->question.direction == Direction::peer;

@@ -12,7 +12,7 @@ namespace {
 // Those that ran a block of a grid with at least a block for each.
 double multiprocessors_that_ran(const DeviceRecord& of, double reported) {
   double most = not_measured;
-  for (const ProbeSeries* series : of.probes)
+  for (const ProbeSeries* series : of.all<Probes>())
     for (const Visit<Probes>& visit : series->visits) {
       if (visit.axes.blocks < reported) continue;
       for (const ProbeSample& sample : samples_of(*series, visit))
@@ -62,13 +62,13 @@ Load load_of(const DeviceRecord& of) {
     ++load.visits;
     load.slowed += (t.throttle_reasons & slowing_reasons) != 0;
     load.reasons |= t.throttle_reasons;
-    if (std::isfinite(t.sm_clock_mhz) && (!is_copy || of.probes.empty())) load.sm_mhz.push_back(t.sm_clock_mhz);
+    if (std::isfinite(t.sm_clock_mhz) && (!is_copy || of.all<Probes>().empty())) load.sm_mhz.push_back(t.sm_clock_mhz);
     if (std::isfinite(t.memory_clock_mhz)) load.memory_mhz.push_back(t.memory_clock_mhz);
     if (!(t.power_w <= load.power_w) && std::isfinite(t.power_w)) load.power_w = t.power_w;
     if (!(t.temperature_c <= load.temperature_c) && std::isfinite(t.temperature_c))
       load.temperature_c = t.temperature_c;
   });
-  of.each_loaded_window([&](const VisitInfo& window) {
+  of.each_loaded<Energies>([&](const VisitInfo& window) {
     ++load.windows;
     load.slowed_windows += (window.telemetry.throttle_reasons & slowing_reasons) != 0;
   });

@@ -21,7 +21,7 @@ std::vector<TransferResult> copies_of(const TransferSeries& series) {
 // The first series of these questions, in their order, that the device was asked.
 const TransferSeries* copy_series(const DeviceRecord& of, std::initializer_list<CopyQuestion> questions) {
   for (const CopyQuestion question : questions)
-    for (const TransferSeries* series : of.transfers)
+    for (const TransferSeries* series : of.all<Transfers>())
       if (question_of(series->question) == question) return series;
   return nullptr;
 }
@@ -179,7 +179,7 @@ void judge_within(Findings& findings) {
 // To another GPU of the node. What it goes through decides how fast it can be; whether bytes arrive is among the
 // results.
 void judge_peers(Findings& findings) {
-  for (const TransferSeries* series : findings.of.transfers) {
+  for (const TransferSeries* series : findings.of.all<Transfers>()) {
     const TransferCase& c = series->question;
     if (c.direction != Direction::peer || c.source != findings.of.id || c.pattern != Pattern::stream ||
         c.access == Access::staged || !c.more_lanes.empty() || c.executor != Executor::copy_engine)

@@ -100,7 +100,7 @@ void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all
 
 void judge_kernels(Findings& findings) {
   std::set<std::tuple<ProbeQuestion, Operation, DataType>> judged;
-  for (const ProbeSeries* series : findings.of.probes) {
+  for (const ProbeSeries* series : findings.of.all<Probes>()) {
     const ProbeCase& c = series->question;
     const auto question = question_of(c);
     const bool is_memory = question == ProbeQuestion::memory_bandwidth,
@@ -110,7 +110,7 @@ void judge_kernels(Findings& findings) {
     is_memory ? judge_memory(findings, *series) : judge_compute(findings, *series);
   }
   std::map<std::pair<Operation, DataType>, std::vector<const ProbeSeries*>> tensor;
-  for (const ProbeSeries* series : findings.of.probes)
+  for (const ProbeSeries* series : findings.of.all<Probes>())
     if (question_of(series->question) == ProbeQuestion::tensor_power)
       tensor[{series->question.operation, series->question.type}].push_back(series);
   // Where a warp group has an instruction, that of a warp reaches two thirds of it: it says nothing more. Elsewhere it

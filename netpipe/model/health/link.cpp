@@ -36,7 +36,7 @@ double pcie_rate(double generation, double lanes) {
 // The best that was measured of copies between host and GPU; 0 where none was.
 double best_copy_rate(const DeviceRecord& of) {
   double best = 0;
-  for (const TransferSeries* series : of.transfers) {
+  for (const TransferSeries* series : of.all<Transfers>()) {
     const Direction direction = series->question.direction;
     if (direction != Direction::h2d && direction != Direction::d2h) continue;
     for (const TransferResult& point : results(*series))

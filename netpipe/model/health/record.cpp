@@ -95,7 +95,7 @@ void add_counters_of_slices(DeviceRecord& record) {
       {"xids", &SoakSample::xids}};
   for (const auto& [name, counter] : counters) {
     double most = not_measured;
-    for (const SoakSeries* series : record.soaks)
+    for (const SoakSeries* series : record.all<Soaks>())
       for (const SoakSample& sample : series->samples) most = std::fmax(most, sample.*counter);
     if (!std::isfinite(most) || most <= number_fact(record.after, name)) continue;
     const auto put = [&](Facts& facts) {
@@ -135,22 +135,13 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
     add_facts(record, trace.provenance);
     return record;
   };
-  for (const auto& series : trace.of<Transfers>()) {
-    DeviceRecord& of = record_of(device_of(series.question), series);
-    (is_beside(series.question) ? of.transfers_beside : of.transfers).push_back(&series);
-  }
-  for (const auto& series : trace.of<Probes>()) record_of(device_of(series.question), series).probes.push_back(&series);
-  for (const auto& series : trace.of<Jobs>()) record_of(device_of(series.question), series).jobs.push_back(&series);
-  for (const auto& series : trace.of<Calls>()) {
-    DeviceRecord& of = record_of(device_of(series.question), series);
-    (is_beside(series.question) ? of.calls_beside : of.calls).push_back(&series);
-  }
-  for (const auto& series : trace.of<Partitions>())
-    record_of(device_of(series.question), series).partitions.push_back(&series);
-  for (const auto& series : trace.of<Soaks>()) record_of(device_of(series.question), series).soaks.push_back(&series);
-  for (const auto& series : trace.of<Pieces>()) record_of(device_of(series.question), series).pieces.push_back(&series);
-  for (const auto& series : trace.of<Energies>())
-    record_of(device_of(series.question), series).energies.push_back(&series);
+  for_each_kind([&]<class K>() {
+    if constexpr (K::is_of_device)
+      for (const auto& series : trace.of<K>()) {
+        DeviceRecord& of = record_of(device_of(series.question), series);
+        std::get<SeriesOf<K>>(is_beside(series.question) ? of.beside : of.series).push_back(&series);
+      }
+  });
   std::ranges::for_each(all, add_counters_of_slices);
   // A GPU that others copy to, or that takes part in what several do, has counters as well.
   for_each_kind([&]<class K>() {

@@ -9,6 +9,8 @@
 
 namespace npgpu::model {
 
+template <class K> using SeriesOf = std::vector<const Series<K>*>;
+
 // It lives as long as the trace.
 struct DeviceRecord {
   std::string id, name, uuid;
@@ -23,17 +25,11 @@ struct DeviceRecord {
   // What series say of it that stopped because it did not answer any more, or reported a defect of its hardware; also
   // series of another device with which it exchanged bytes.
   std::vector<std::string> lost{}, defects{};
-  std::vector<const TransferSeries*> transfers;
-  std::vector<const ProbeSeries*> probes;
-  std::vector<const JobSeries*> jobs;
-  std::vector<const CallSeries*> calls;
-  std::vector<const PartitionSeries*> partitions;
-  std::vector<const SoakSeries*> soaks{};
-  std::vector<const PieceSeries*> pieces{};
-  std::vector<const EnergySeries*> energies{};
+  Kinds::Tuple<SeriesOf> series{};
   // With a second process: their times say nothing of its health, but their results must be right.
-  std::vector<const TransferSeries*> transfers_beside{};
-  std::vector<const CallSeries*> calls_beside{};
+  Kinds::Tuple<SeriesOf> beside{};
+
+  template <class K> const SeriesOf<K>& all() const { return std::get<SeriesOf<K>>(series); }
 
   bool is_host() const { return id == "host"; }
   // Whether its calls are CUDA's, of which it is known what they usually cost.
@@ -53,34 +49,24 @@ struct DeviceRecord {
 
   // Whether a series of it failed so.
   bool has_failure(Failure kind) const {
-    const auto any = [&](const auto& series) {
-      for (const auto* one : series)
-        if (one->failure == kind) return true;
-      return false;
-    };
-    return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions) || any(soaks) || any(pieces) ||
-           any(energies);
+    bool any = false;
+    for_each_kind([&]<class K>() {
+      for (const Series<K>* one : all<K>()) any = any || one->failure == kind;
+    });
+    return any;
   }
-  // Calls visit(VisitInfo) for each window of energy under load: at rest a device lowers its clocks.
-  template <class Visit> void each_loaded_window(Visit visit) const {
-    for (const EnergySeries* one : energies)
-      if (!is_idle(one->question.work))
-        for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info));
+  // Calls visit(VisitInfo) for each visit to a point of this kind but for windows at rest, where a device lowers its
+  // clocks.
+  template <class K, class Visit> void each_loaded(Visit visit) const {
+    for (const Series<K>* one : all<K>()) {
+      if constexpr (requires { is_idle(one->question.work); })
+        if (is_idle(one->question.work)) continue;
+      for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info));
+    }
   }
-  // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points, loaded windows of energy among them.
+  // Calls visit(VisitInfo, bool is_copy) for each of them, of all kinds.
   template <class Visit> void each_visit(Visit visit) const {
-    const auto all = [&](const auto& series, bool is_copy) {
-      for (const auto* one : series)
-        for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info), is_copy);
-    };
-    all(transfers, true);
-    all(probes, false);
-    all(jobs, false);
-    all(calls, false);
-    all(partitions, false);
-    all(soaks, false);
-    all(pieces, true);
-    each_loaded_window([&](const VisitInfo& info) { visit(info, false); });
+    for_each_kind([&]<class K>() { each_loaded<K>([&](const VisitInfo& info) { visit(info, K::is_copy); }); });
   }
 };
 

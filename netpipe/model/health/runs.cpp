@@ -172,17 +172,11 @@ void judge_runs(Findings& findings) {
   judge_device(findings);
   const DeviceRecord& of = findings.of;
   Counts counts;
-  count_points<Transfers>(of.transfers, counts);
-  count_points<Probes>(of.probes, counts);
-  count_points<Jobs>(of.jobs, counts);
-  count_points<Calls>(of.calls, counts);
-  count_points<Partitions>(of.partitions, counts);
-  count_points<Soaks>(of.soaks, counts);
-  count_points<Pieces>(of.pieces, counts);
-  count_points<Energies>(of.energies, counts);
-  for (const TransferSeries* series : of.transfers_beside)
-    if (!is_judged_between_gpus(*series)) count_results(*series, counts);
-  for (const CallSeries* series : of.calls_beside) count_results(*series, counts);
+  for_each_kind([&]<class K>() { count_points<K>(of.all<K>(), counts); });
+  for_each_kind([&]<class K>() {
+    for (const Series<K>* series : std::get<SeriesOf<K>>(of.beside))
+      if (!is_judged_between_gpus(*series)) count_results(*series, counts);
+  });
 
   if (counts.compared == 0) {
     findings.skip("results", fmt::format("results: {}", counts.alone ? "none was compared" : nothing_alone));

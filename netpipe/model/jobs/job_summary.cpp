@@ -32,7 +32,7 @@ JobResult summarized(const JobSeries& series, const JobPoint& point) {
 
 }  // namespace
 
-template <> std::vector<JobResult> results(const JobSeries& series) {
+std::vector<JobResult> Jobs::results(const JobSeries& series) {
   std::vector<JobResult> all = model::of_each_point(series, summarized);
   for (JobResult& one : all) {
     JobShape unsplit = one.axes;

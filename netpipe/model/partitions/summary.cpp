@@ -37,7 +37,7 @@ PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& 
 
 }  // namespace
 
-template <> std::vector<PartitionResult> results(const PartitionSeries& series) {
+std::vector<PartitionResult> Partitions::results(const PartitionSeries& series) {
   return model::of_each_point(series, summarized);
 }
 

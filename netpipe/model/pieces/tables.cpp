@@ -70,7 +70,7 @@ PieceRow row_of(std::vector<PieceResult> results) {
 
 }  // namespace
 
-template <> std::vector<PieceResult> results(const PieceSeries& series) {
+std::vector<PieceResult> Pieces::results(const PieceSeries& series) {
   return model::of_each_point(series, result_of_point);
 }
 

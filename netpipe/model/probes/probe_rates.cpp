@@ -154,7 +154,7 @@ std::vector<ProbeResult> rates_of(const ProbeSeries& series) {
 
 namespace npgpu {
 
-template <> std::vector<ProbeResult> results(const ProbeSeries& series) {
+std::vector<ProbeResult> Probes::results(const ProbeSeries& series) {
   const bool has_cycles = std::ranges::any_of(series.samples, [](const auto& s) { return model::usable(s.cycles); });
   return model::of_each_point(series, [has_cycles](const ProbeSeries& of, const ProbePoint& point) {
     return model::summarized(of, point, has_cycles);

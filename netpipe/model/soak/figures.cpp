@@ -124,7 +124,7 @@ void add_state(SoakDevice& device, std::vector<SoakSample> slices) {
 
 }  // namespace
 
-template <> std::vector<SoakResult> results(const SoakSeries& series) {
+std::vector<SoakResult> Soaks::results(const SoakSeries& series) {
   return model::of_each_point(series, result_of_slice);
 }
 

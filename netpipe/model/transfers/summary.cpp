@@ -93,7 +93,7 @@ TransferResult of_lane(const TransferSeries& series, const TransferPoint& point,
 
 }  // namespace
 
-template <> std::vector<TransferResult> results(const TransferSeries& series) {
+std::vector<TransferResult> Transfers::results(const TransferSeries& series) {
   const std::vector<Lane> all = lanes(series.question);
   std::vector<TransferResult> found;
   for (const TransferPoint& point : points_of(series))
