@@ -1,7 +1,6 @@
 // Files that are no sound trace: each is one sentence naming the file and what is wrong, and none is a crash.
 #include <doctest/doctest.h>
 
-
 #include "made_trace.hpp"
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"

@@ -1,7 +1,6 @@
 // A resumed trace goes on where it stopped.
 #include <doctest/doctest.h>
 
-
 #include "made_trace.hpp"
 
 namespace trace_resume_test {
