@@ -80,7 +80,7 @@ endfunction()
 # As folders marked SMALL are, also a program.
 function(npgpu_small target)
   target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-Og>)
-  npgpu_share_precompiled(${target} small <nlohmann/json.hpp> "${PROJECT_SOURCE_DIR}/include/npgpu/trace.hpp")
+  npgpu_share_precompiled(${target} small <nlohmann/json.hpp> "${PROJECT_SOURCE_DIR}/include/npgpu/vocabulary/trace.hpp")
 endfunction()
 
 function(npgpu_folder folder)

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <iostream>
 
-#include "npgpu/campaign.hpp"
-#include "npgpu/model.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/result.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "usage: %s cuda:0|sim:h200 TRACE\n", argv[0]), 2;

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "npgpu/function.hpp"
+#include "npgpu/measuring/campaign.hpp"
 
 __global__ void scale(float* x, unsigned n) {
   if (const unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n) x[i] *= 1.0f;

@@ -1,8 +1,8 @@
 // Reads a trace and judges its GPUs, as npgpu check --trace does: npgpu_example_judge TRACE
 #include <cstdio>
 
-#include "npgpu/health.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: %s TRACE\n", argv[0]), 2;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace example {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "jobs.cuh"
-#include "npgpu/job.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/vocabulary/job.hpp"
 #include "owners.cuh"
 
 namespace {

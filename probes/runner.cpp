@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "npgpu/error.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -2,7 +2,7 @@
 // trial, and check that blocks that were to have a unit each have had one; and lists of what is asked.
 #pragma once
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
 

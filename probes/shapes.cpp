@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/engine/each_once.hpp"
+#include "netpipe/engine/algorithms.hpp"
 
 namespace npgpu {
 

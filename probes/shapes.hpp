@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
 

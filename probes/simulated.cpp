@@ -8,8 +8,8 @@
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/shapes.hpp"
 
 namespace npgpu::simulated {

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
-#include "netpipe/engine/everywhere.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
+#include "netpipe/engine/copy_cases.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 #ifdef __CUDACC__
 #define NPGPU_ON_BOTH __host__ __device__

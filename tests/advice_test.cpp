@@ -1,5 +1,5 @@
 // What is advised of streams and graphs, and how that would go on an H200.
-#include "npgpu/advice.hpp"
+#include "npgpu/model/advice.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "npgpu/error.hpp"
-#include "npgpu/graphs.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/made_jobs.hpp"
 
 namespace advice_test {
@@ -198,7 +197,7 @@ TEST_CASE("a real H200: its costs, and 205 workloads predicted from them") {
   const auto workloads = workloads_of(kept("h200_design.h5"));
   CHECK(workloads.size() == 205);
   // The errors that predictions are printed with are these. Where they are not, these belong into
-  // netpipe/model/jobs/known_errors.cpp.
+  // netpipe/model/jobs/predicted_jobs.cpp.
   auto all = predict_jobs(workloads, costs[0]).jobs;
   const auto small = stream_costs(kept("h200_small_streams.h5"));
   REQUIRE(small.size() == 1);

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "changed_spec.hpp"
-#include "npgpu/call.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/call.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace calls_test {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "npgpu/catalogue.hpp"
-#include "npgpu/kinds.hpp"
+#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace case_test {
 

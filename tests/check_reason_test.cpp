@@ -1,7 +1,7 @@
 // sinfo shows twenty characters of a node's reason: they must say which GPU, and what.
 #include <doctest/doctest.h>
 
-#include "npgpu/check.hpp"
+#include "npgpu/report/report.hpp"
 
 using namespace npgpu;
 
@@ -22,7 +22,7 @@ HealthFinding failure(const char* device, const char* metric, double value, doub
 }
 
 std::string reason(std::vector<HealthFinding> findings, CheckVerdict verdict = CheckVerdict::slow) {
-  CheckOf check;
+  CheckReport check;
   check.verdict = verdict;
   check.findings = std::move(findings);
   return check_reason(check);

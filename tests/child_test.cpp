@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <span>
 
-#include "netpipe/process/pipe.hpp"
-#include "npgpu/clock.hpp"
+#include "netpipe/process/descriptor.hpp"
+#include "npgpu/vocabulary/device.hpp"
 #include "tests/scratch.hpp"
 
 // Tests are not sanitized themselves; what they test may be.

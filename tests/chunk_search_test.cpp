@@ -1,6 +1,4 @@
 // Sizes of chunks between ranks, and ranks that hang.
-#include "netpipe/ranks/chunk_search.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include "netpipe/ranks/hang_watchdog.hpp"
+#include "netpipe/ranks/pipeline.hpp"
+#include "netpipe/ranks/world.hpp"
 
 namespace chunk_search_test {
 

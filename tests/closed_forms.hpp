@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "npgpu/simulate.hpp"
+#include "npgpu/model/simulate.hpp"
 
 namespace npgpu::models {
 

@@ -9,11 +9,10 @@
 #include <set>
 
 #include "netpipe/collectives/nccl.hpp"
-#include "netpipe/collectives/nccl_choice.hpp"
 #include "netpipe/collectives/values.hpp"
-#include "npgpu/collective.hpp"
-#include "npgpu/device.hpp"
-#include "npgpu/plan.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/vocabulary/collective.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace collectives_test {
 

@@ -11,14 +11,11 @@
 #include <set>
 #include <sstream>
 
-#include "netpipe/cli/case_choice.hpp"
-#include "netpipe/cli/glossary.hpp"
-#include "netpipe/cli/measure_options.hpp"
+#include "netpipe/cli/characterize.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/options.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/suggestion.hpp"
-#include "netpipe/cli/variables.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace commands_test {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/compare.hpp"
+#include "npgpu/model/compare.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace compare_cases_test {

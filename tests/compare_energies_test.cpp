@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "npgpu/compare.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/model/compare.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace compare_energies_test {
 

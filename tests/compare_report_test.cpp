@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace compare_report_test {
 

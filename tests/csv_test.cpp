@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"

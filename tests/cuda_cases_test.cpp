@@ -1,7 +1,7 @@
 // What a CUDA copy cannot be asked for is said before any GPU is looked for: these run everywhere.
 #include <doctest/doctest.h>
 
-#include "netpipe/modules/cuda/copy_layout.hpp"
+#include "netpipe/modules/cuda/copy_channel.hpp"
 
 namespace cuda_cases_test {
 

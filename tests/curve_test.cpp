@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "netpipe/model/transfers/perturbed_sizes.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace curve_test {

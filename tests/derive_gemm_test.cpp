@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "made_probe.hpp"
-#include "npgpu/derive.hpp"
+#include "npgpu/model/derive.hpp"
 
 namespace derive_gemm_test {
 

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "made_probe.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "probed.hpp"
 
 namespace derive_simulated_test {

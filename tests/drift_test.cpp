@@ -1,6 +1,4 @@
 // How times drift, and which share a drift.
-#include "npgpu/drift.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "npgpu/classes.hpp"
+#include "npgpu/model/result.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace drift_test {

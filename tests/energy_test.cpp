@@ -1,5 +1,3 @@
-#include "npgpu/energy.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,12 +6,13 @@
 #include <map>
 #include <thread>
 
-#include "netpipe/devices/host/rapl.hpp"
+#include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "netpipe/devices/simulated/energy_meter.hpp"
 #include "netpipe/model/energy/over_idle.hpp"
-#include "npgpu/campaign.hpp"
-#include "npgpu/energy_figures.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/vocabulary/load.hpp"
 #include "scratch.hpp"
 
 namespace energy_test {

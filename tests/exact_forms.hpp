@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "closed_forms.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::models {
 

@@ -13,7 +13,7 @@
 #include "netpipe/devices/fact_table.hpp"
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/simulated/spec.hpp"
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 #include "scratch.hpp"
 
 namespace facts_test {

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/probe.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/schedule.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
 

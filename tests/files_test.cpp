@@ -12,12 +12,10 @@
 #include <span>
 #include <thread>
 
-#include "netpipe/files/folder.hpp"
 #include "netpipe/files/input.hpp"
-#include "netpipe/files/json_input.hpp"
 #include "netpipe/files/output.hpp"
 #include "netpipe/process/descriptor.hpp"
-#include "npgpu/clock.hpp"
+#include "npgpu/vocabulary/device.hpp"
 #include "tests/scratch.hpp"
 
 namespace files_test {

@@ -1,4 +1,4 @@
-#include "npgpu/fleet.hpp"
+#include "npgpu/judge/fleet.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "netpipe/model/siblings.hpp"
+#include "netpipe/model/judge.hpp"
 #include "netpipe/report/fleet/words.hpp"
 #include "tests/made_sweep.hpp"
 

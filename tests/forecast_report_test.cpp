@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace forecast_report_test {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <sstream>
 
-#include "netpipe/engine/saturated.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/report/report.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace format_test {

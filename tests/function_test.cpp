@@ -1,6 +1,4 @@
 // Functions of the user's own through a whole campaign: what the trace says of them, and what is refused.
-#include "npgpu/function.hpp"
-
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -10,10 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/model.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/made_trace.hpp"
 
 namespace function_test {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "netpipe/devices/host/facts.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/gemm/blas.hpp"
 #include "probes/gemm/gemm.hpp"
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "netpipe/devices/host/facts.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/compute/chains.hpp"
 #include "probes/host/probe.hpp"
 

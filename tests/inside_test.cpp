@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "fastest_rate.hpp"
-#include "npgpu/laws.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probed.hpp"
 #include "probes/banks/shapes.hpp"
 #include "probes/cluster/shapes.hpp"

@@ -7,10 +7,10 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/piece_advice.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_visit.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "netpipe/jobs/runner.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace job_runner_test {
 

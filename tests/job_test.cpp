@@ -1,12 +1,12 @@
 // How jobs are cut and issued: arithmetic that a reader can check by hand.
-#include "npgpu/job.hpp"
+#include "npgpu/vocabulary/job.hpp"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "netpipe/jobs/layout.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/jobs/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace job_test {
 

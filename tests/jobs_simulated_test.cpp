@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "npgpu/error.hpp"
-#include "npgpu/job.hpp"
+#include "npgpu/vocabulary/job.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace jobs_simulated_test {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "netpipe/model/health/references.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/messages.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace judge_test {

@@ -12,8 +12,8 @@
 #include <set>
 #include <string>
 
-#include "netpipe/model/probes/knee.hpp"
-#include "npgpu/derive.hpp"
+#include "netpipe/model/probes/derivation.hpp"
+#include "npgpu/model/derive.hpp"
 
 namespace levels_test {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "netpipe/engine/nvlink.hpp"
-#include "npgpu/staging.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace links_test {
 

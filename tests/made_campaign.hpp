@@ -12,10 +12,10 @@
 #include <thread>
 #include <tuple>
 
-#include "netpipe/campaign/condition.hpp"
 #include "netpipe/campaign/guess.hpp"
+#include "netpipe/campaign/visitor.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "tests/made_trace.hpp"
 
 namespace made_campaign {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probed.hpp"
 #include "streamed.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "npgpu/compare.hpp"
+#include "npgpu/model/compare.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"

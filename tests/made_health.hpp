@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "netpipe/model/health/models.hpp"
-#include "netpipe/model/health/xids.hpp"
-#include "npgpu/drift.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/health.hpp"
+#include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/references.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 

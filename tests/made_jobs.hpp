@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "npgpu/model.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/model/result.hpp"
 #include "tests/made_visit.hpp"
 
 namespace npgpu {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/derive.hpp"
+#include "npgpu/model/derive.hpp"
 #include "tests/made_visit.hpp"
 
 namespace npgpu {

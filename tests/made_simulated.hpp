@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace made_simulated {
 

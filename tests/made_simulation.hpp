@@ -1,7 +1,7 @@
 // Made jobs played through their nodes, for the tests of what is told of that.
 #pragma once
 
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
 #include "tests/made_chunks.hpp"
 
 namespace npgpu {

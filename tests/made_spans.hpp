@@ -9,7 +9,7 @@
 #include "exact_forms.hpp"
 #include "made_chunks.hpp"
 #include "netpipe/simulate/simulator.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace made_spans {
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "npgpu/model.hpp"
+#include "npgpu/model/result.hpp"
 #include "tests/made_visit.hpp"
 
 namespace npgpu {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "netpipe/trace/hdf5.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "tests/scratch.hpp"
 
 namespace npgpu {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "npgpu/series.hpp"
+#include "npgpu/vocabulary/series.hpp"
 
 namespace npgpu {
 

@@ -1,14 +1,12 @@
 // A matrix by hand: what is slow is named once, by what it has in common.
-#include "npgpu/matrix.hpp"
+#include "npgpu/judge/matrix.hpp"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 
-#include "netpipe/model/matrix/copy_results.hpp"
 #include "netpipe/model/matrix/links.hpp"
-#include "npgpu/health.hpp"
-#include "npgpu/matrix_verdict.hpp"
+#include "npgpu/judge/health.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace matrix_test {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "netpipe/engine/transfer_runner.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace measure_test {
 

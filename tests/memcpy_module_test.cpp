@@ -8,8 +8,8 @@
 
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace memcpy_module_test {
 

@@ -7,7 +7,7 @@
 
 #include "netpipe/devices/fact_table.hpp"
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/check.hpp"
+#include "npgpu/report/report.hpp"
 #include "scratch.hpp"
 
 namespace metrics_test {
@@ -54,7 +54,7 @@ TEST_CASE("each metric that is bad has a word and an explanation") {
     bad.value = 1;
     if (metric == "figures" || metric == "errors") bad.if_failed = CheckVerdict::failed_to_run;
     model::explain(findings);
-    CheckOf check;
+    CheckReport check;
     check.findings = findings.all;
     check.verdict = verdict_of(check.findings);
     CHECK_FALSE(check_reason(check).empty());

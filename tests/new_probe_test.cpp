@@ -3,10 +3,10 @@
 
 #include <sstream>
 
-#include "npgpu/laws.hpp"
-#include "npgpu/probe_description.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "tests/made_trace.hpp"
 #include "tests/probed.hpp"
 

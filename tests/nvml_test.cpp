@@ -9,8 +9,6 @@
 #include <initializer_list>
 #include <string>
 
-#include "netpipe/devices/nvml/census.hpp"
-
 namespace nvml_test {
 
 using namespace npgpu;

@@ -8,7 +8,7 @@
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "netpipe/modules/opencl/copy_channel.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace opencl_faults_test {
 

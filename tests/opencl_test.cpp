@@ -6,8 +6,8 @@
 
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/opencl/bench.hpp"
+#include "netpipe/devices/opencl/facts.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
-#include "netpipe/devices/opencl/sysfs.hpp"
 #include "tests/scratch.hpp"
 
 namespace opencl_test {

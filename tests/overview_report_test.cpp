@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "netpipe/report/html/plot.hpp"
+#include "netpipe/report/html/html.hpp"
 #include "netpipe/report/layout.hpp"
 #include "netpipe/report/overview/sections.hpp"
-#include "npgpu/health.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 

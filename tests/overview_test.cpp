@@ -1,5 +1,5 @@
 // The numbers of the overview: which cases stand for a device, and that each is what report and derive show.
-#include "npgpu/overview.hpp"
+#include "npgpu/judge/overview.hpp"
 
 #include <doctest/doctest.h>
 

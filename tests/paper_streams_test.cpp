@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "made_chunks.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/simulate.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/simulate.hpp"
 
 namespace paper_streams_test {
 

@@ -2,7 +2,7 @@
 // paper's tables; predictions for other devices do not use them.
 #pragma once
 
-#include "npgpu/partition_model.hpp"
+#include "npgpu/model/predict.hpp"
 
 namespace npgpu::models::partition {
 

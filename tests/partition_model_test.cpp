@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/piece_advice.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace partition_model_test {
 

@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "made_visit.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/partition_model.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probed.hpp"
 #include "streamed.hpp"
 

@@ -1,5 +1,5 @@
 // The partition method's cuts, its arithmetic, its runs on the host, and its exact times on a simulated device.
-#include "npgpu/partition.hpp"
+#include "npgpu/vocabulary/partition.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,10 +10,10 @@
 #include <set>
 #include <vector>
 
-#include "netpipe/jobs/partition/interface.hpp"
-#include "netpipe/jobs/partition/lapack.hpp"
+#include "netpipe/jobs/partition/host.hpp"
 #include "netpipe/jobs/partition/rows.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/jobs/partition/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace partition_test {
 

@@ -2,8 +2,8 @@
 // with one that is built otherwise.
 #include <fmt/format.h>
 
-#include "netpipe/devices/simulated/warp_accesses.hpp"
-#include "npgpu/laws.hpp"
+#include "netpipe/devices/simulated/multiprocessors.hpp"
+#include "npgpu/model/derive.hpp"
 #include "probed.hpp"
 #include "probes/patterns/patterns.hpp"
 

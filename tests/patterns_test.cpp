@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/shapes.hpp"
 #include "probes/walks.hpp"
 

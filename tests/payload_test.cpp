@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace payload_test {
 

@@ -1,6 +1,6 @@
 // Copies of pieces on simulated devices, whose truth is exact: the law of each way, where pieces lie, and what is wrong
 // with a spoiled one.
-#include "npgpu/pieces.hpp"
+#include "npgpu/vocabulary/pieces.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 
 #include "changed_spec.hpp"
 #include "netpipe/pieces/slots.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace pieces_test {
 

@@ -1,6 +1,4 @@
 // Processes that talk, take turns, and are found.
-#include "netpipe/process/pipe.hpp"
-
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,9 +11,8 @@
 #include <thread>
 
 #include "netpipe/process/child.hpp"
-#include "netpipe/process/others.hpp"
-#include "netpipe/process/turn.hpp"
-#include "npgpu/clock.hpp"
+#include "netpipe/process/descriptor.hpp"
+#include "npgpu/vocabulary/device.hpp"
 #include "tests/scratch.hpp"
 
 namespace pipe_test {

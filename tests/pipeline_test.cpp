@@ -1,11 +1,10 @@
 // Models of chunks in a pipeline, and the simulator in the forms that papers have.
-#include "npgpu/pipeline.hpp"
-
 #include <doctest/doctest.h>
 
 #include "exact_forms.hpp"
 #include "made_chunks.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/model/simulate.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace pipeline_test {
 

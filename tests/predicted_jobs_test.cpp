@@ -5,8 +5,8 @@
 
 #include "made_jobs.hpp"
 #include "netpipe/model/jobs/job_points.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace predicted_jobs_test {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "made_probe.hpp"
-#include "npgpu/compare.hpp"
+#include "npgpu/model/compare.hpp"
 
 namespace probe_rates_test {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "changed_spec.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
 

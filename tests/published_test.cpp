@@ -1,14 +1,13 @@
 // Simulated devices probed: published figures come back, and data that moves.
-#include "npgpu/published.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "npgpu/error.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probed.hpp"
 #include "probes/migration/shapes.hpp"
 

@@ -8,13 +8,11 @@
 #include <thread>
 
 #include "netpipe/engine/message_memory.hpp"
-#include "netpipe/ranks/ends.hpp"
 #include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/pipeline.hpp"
 #include "netpipe/ranks/runner.hpp"
-#include "netpipe/ranks/tournament.hpp"
-#include "npgpu/consensus.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/thread_world.hpp"
 
 namespace ranks_test {

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace registry_test {
 

@@ -1,6 +1,4 @@
 // Regret: by hand, and of made measurements whose truth is known.
-#include "npgpu/regret.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "netpipe/engine/normal.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/medians.hpp"
+#include "npgpu/model/statistics.hpp"
 
 namespace regret_test {
 

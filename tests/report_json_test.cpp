@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"

@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace report_text_test {

@@ -1,7 +1,5 @@
 // Roofs, ridges and points of traces written by hand, kernels compared with them, and profiles as Nsight Compute writes
 // them.
-#include "npgpu/roofline.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "npgpu/error.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/made_probe.hpp"
 
 namespace roofline_test {

@@ -1,13 +1,12 @@
 // Sizes, limits and schedules: how often each point is measured, and how much is possible.
-#include "npgpu/schedule.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace schedule_test {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -5,7 +5,7 @@
 #include "netpipe/devices/simulated/node.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
 #include "netpipe/modules/node_channel.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace simulated_node_test {
 

@@ -13,7 +13,7 @@
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/spec.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace simulated_spec_test {
 

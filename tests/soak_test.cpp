@@ -1,18 +1,17 @@
-#include "npgpu/soak.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 
-#include "netpipe/devices/simulated/course.hpp"
+#include "netpipe/devices/simulated/condition.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/soak/memory_test.hpp"
-#include "npgpu/fleet.hpp"
-#include "npgpu/health.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/soak_figures.hpp"
+#include "npgpu/judge/fleet.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/vocabulary/load.hpp"
 #include "scratch.hpp"
 
 namespace soak_test {

@@ -1,4 +1,4 @@
-#include "npgpu/statistics.hpp"
+#include "npgpu/model/statistics.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 
 namespace statistics_test {
 

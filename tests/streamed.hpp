@@ -6,7 +6,7 @@
 #include <map>
 
 #include "netpipe/jobs/experiments.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu {
 

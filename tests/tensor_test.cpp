@@ -8,8 +8,8 @@
 #include <set>
 
 #include "fastest_rate.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 #include "probes/tensor/tiles.hpp"
 
 namespace tensor_test {

@@ -16,11 +16,8 @@
 #include <thread>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/plain_streams.hpp"
-#include "netpipe/cli/progress.hpp"
-#include "netpipe/cli/signals.hpp"
-#include "netpipe/cli/temporary_folder.hpp"
-#include "npgpu/listed_error.hpp"
+#include "netpipe/cli/output_file.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/scratch.hpp"
 
 namespace terminal_test {

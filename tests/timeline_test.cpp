@@ -10,7 +10,7 @@
 #include "netpipe/devices/simulated/fabric.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace timeline_test {
 

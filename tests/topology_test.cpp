@@ -17,11 +17,9 @@
 #include <variant>
 
 #include "netpipe/devices/host/cgroup.hpp"
-#include "netpipe/devices/host/cpu_name.hpp"
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/devices/host/nodes.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace topology_test {
 

@@ -13,7 +13,6 @@
 
 #include "made_trace.hpp"
 #include "netpipe/trace/decode.hpp"
-#include "netpipe/trace/decoded_file.hpp"
 #include "netpipe/trace/hdf5.hpp"
 
 namespace trace_faults_test {

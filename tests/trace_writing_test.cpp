@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/checkpoint_policy.hpp"
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
+#include "netpipe/trace/writer.hpp"
 
 namespace trace_writing_test {
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "npgpu/clock.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace watch_test {
 

@@ -6,7 +6,7 @@
 #include "netpipe/calls/kernels.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/model/statistics.hpp"
 
 namespace npgpu::cuda {
 

@@ -1,12 +1,55 @@
-// What follows memory that is freed: the driver clears it, and reads of the device's memory take longer meanwhile.
+// Graphs of kernels that do nothing, and the owner of a memory pool: move-only, and its destructor is where it dies.
 #pragma once
 
 #include <cstdint>
 
-#include "netpipe/calls/owners.hpp"
+#include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
+#include "npgpu/vocabulary/call.hpp"
 
 namespace npgpu::cuda {
+
+// `nodes` kernels of one block and one thread.
+inline Graph graph_of_kernels(const void* kernel, void** arguments, GraphForm form, std::uint32_t nodes) {
+  Graph graph;
+  cudaKernelNodeParams what{};
+  what.func = const_cast<void*>(kernel);
+  what.gridDim = what.blockDim = dim3(1);
+  what.kernelParams = arguments;
+  cudaGraphNode_t last = nullptr;
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    cudaGraphNode_t node = nullptr;
+    const bool waits = form == GraphForm::chain && last;
+    check(cudaGraphAddKernelNode(&node, graph.get(), waits ? &last : nullptr, waits ? 1 : 0, &what),
+          "adding a node to a graph");
+    last = node;
+  }
+  return graph;
+}
+
+class Pool {
+ public:
+  explicit Pool(int ordinal) {
+    int has_pools = 0;
+    check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, ordinal), "asking for memory pools");
+    if (!has_pools) throw Error(ErrorKind::failed, "pool-alloc-free: this GPU or its driver has no memory pools");
+    cudaMemPoolProps how{};
+    how.allocType = cudaMemAllocationTypePinned;
+    how.location = {cudaMemLocationTypeDevice, ordinal};
+    check(cudaMemPoolCreate(&pool_, &how), "making a memory pool");
+    std::uint64_t keep = UINT64_MAX;
+    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "letting a pool keep its memory");
+  }
+  ~Pool() { complain(cudaMemPoolDestroy(pool_), "destroying a memory pool"); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  cudaMemPool_t get() const { return pool_; }
+
+ private:
+  cudaMemPool_t pool_ = nullptr;
+};
+
+// What follows memory that is freed: the driver clears it, and reads of the device's memory take longer meanwhile.
 
 class AfterFree {
  public:

@@ -9,14 +9,13 @@
 
 #include "netpipe/calls/after_free.hpp"
 #include "netpipe/calls/kernels.hpp"
-#include "netpipe/calls/owners.hpp"
 #include "netpipe/calls/timed.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "npgpu/call.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/call.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cuda {
 

@@ -11,8 +11,8 @@
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/opencl/handles.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
-#include "npgpu/call.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/call.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::opencl {
 

@@ -8,8 +8,8 @@
 
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
-#include "npgpu/call.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/call.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

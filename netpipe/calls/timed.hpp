@@ -6,8 +6,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "npgpu/call.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/call.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

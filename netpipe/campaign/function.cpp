@@ -1,6 +1,4 @@
 // Functions of the user's own as a backend of calls.
-#include "npgpu/function.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +8,9 @@
 #include <memory>
 
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "npgpu/channel.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

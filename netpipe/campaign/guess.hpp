@@ -1,7 +1,7 @@
 // Guesses of how long a plan takes, for --dry-run and the time left.
 #pragma once
 
-#include "npgpu/campaign.hpp"
+#include "npgpu/measuring/campaign.hpp"
 
 namespace npgpu::campaign {
 

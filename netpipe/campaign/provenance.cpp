@@ -8,7 +8,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
 #include "npgpu_build.hpp"
 #include "npgpu_git.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/device.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::campaign {
 

@@ -1,16 +1,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <random>
 #include <set>
+#include <sstream>
 #include <utility>
 
-#include "netpipe/campaign/agreement.hpp"
-#include "netpipe/campaign/take_over.hpp"
+#include "netpipe/campaign/progress.hpp"
 #include "netpipe/campaign/visitor.hpp"
-#include "npgpu/campaign.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/vocabulary/units.hpp"
+
+namespace npgpu::campaign {
+
+std::uint32_t causes_of_all(Consensus* with, std::uint32_t mine) {
+  if (!with) return mine;
+  std::uint32_t all = 0;
+  for (const std::string& one : with->of_all(std::to_string(mine))) all |= static_cast<std::uint32_t>(std::stoul(one));
+  return all;
+}
+
+std::vector<std::size_t> places_of_leader(Consensus& with, const std::vector<std::size_t>& mine) {
+  std::ostringstream text;
+  for (const std::size_t place : mine) text << place << ' ';
+  std::istringstream words(with.of_leader(text.str()));
+  std::vector<std::size_t> all;
+  for (std::size_t place = 0; words >> place;) all.push_back(place);
+  return all;
+}
+
+std::optional<Trace> trace_of(const GpuProcesses::Part& part) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(part.trace, ignored)) return std::nullopt;
+  Trace trace = read_trace(part.trace);  // this program wrote it a moment ago
+  std::filesystem::remove(part.trace, ignored);
+  return trace;
+}
+
+}  // namespace npgpu::campaign
 
 namespace npgpu {
 

@@ -3,17 +3,107 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 #include <tuple>
 #include <utility>
 
-#include "netpipe/campaign/agreement.hpp"
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/campaign/provenance.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/time_class.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/series.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::campaign {
+
+namespace {
+
+constexpr std::uint64_t enough_bytes = MiB;  // smaller copies may leave a link asleep
+constexpr Seconds looks_apart{0.05};
+
+}  // namespace
+
+void Conditions::copied(const DeviceInfo& device, std::uint64_t bytes) {
+  const Seconds now = steady_clock().now();
+  Seen& seen = seen_[device.id];
+  if (bytes < enough_bytes || now - seen.at < looks_apart) return;
+  seen.at = now;
+  const LinkState link = devices::link_state(device.id);
+  seen.link.generation = std::max(seen.link.generation, link.generation);
+  seen.link.lanes = std::max(seen.link.lanes, link.lanes);
+}
+
+void Conditions::note(TraceWriter& writer) const {
+  int gpus = 0;
+  for (const DeviceInfo& device : devices_) {
+    if (device.id == "host") continue;
+    const std::string group = "gpu" + std::to_string(gpus++) + "_after";
+    Facts facts{{"id", device.id}};
+    if (const auto seen = seen_.find(device.id); seen != seen_.end() && seen->second.link.lanes > 0) {
+      facts.emplace_back("pcie_generation_copying", std::int64_t{seen->second.link.generation});
+      facts.emplace_back("pcie_lanes_copying", std::int64_t{seen->second.link.lanes});
+    }
+    const Facts counted = devices::counters(device.id);
+    facts.insert(facts.end(), counted.begin(), counted.end());
+    if (facts.size() > 1) writer.note(group, facts);
+  }
+}
+
+namespace {
+
+constexpr const char* the_host = "host";
+constexpr Seconds look{0.25};  // what the host's counters need to see others
+
+}  // namespace
+
+NeighbourWatch::NeighbourWatch(const std::vector<DeviceInfo>& all) {
+  const auto add = [&](const std::string& id) {
+    if (auto watch = devices::watch(id)) watches_.emplace(id, std::move(watch));
+  };
+  for (const DeviceInfo& device : all) {
+    add(device.id);
+    if (!device.simulated) add(the_host);
+  }
+}
+
+std::string NeighbourWatch::wait(Seconds patience, const std::function<bool()>& interrupted) {
+  if (watches_.empty()) return {};
+  const Seconds begin = steady_clock().now();
+  for (;;) {
+    for (const auto& [id, watch] : watches_) watch->begin();
+    std::this_thread::sleep_for(look);
+    std::string seen;
+    for (const auto& [id, watch] : watches_)
+      if (const Disturbance found = watch->end(); found.causes)
+        seen += (seen.empty() ? "" : "; ") + id + ": " +
+                disturbance_text(found.causes, found.by.empty() ? std::set<std::string>{} : std::set{found.by});
+    if (seen.empty() || steady_clock().now() - begin >= patience || interrupted()) return seen;
+  }
+}
+
+void NeighbourWatch::begin(const std::string& device, bool is_host_timed) {
+  active_.clear();
+  for (const auto& [id, watch] : watches_)
+    if (id == the_host ? is_host_timed : id == device) active_.push_back(watch.get());
+  for (DeviceWatch* watch : active_) watch->begin();
+}
+
+std::string NeighbourWatch::cannot_see() {
+  for (const auto& [id, watch] : watches_)
+    if (std::ranges::find(active_, watch.get()) != active_.end())
+      if (const std::string why = watch->cannot_see(); !why.empty() && said_.insert(id).second) return id + ": " + why;
+  return {};
+}
+
+Disturbance NeighbourWatch::end() {
+  Disturbance all;
+  for (DeviceWatch* watch : active_) {
+    const Disturbance found = watch->end();
+    all.causes |= found.causes;
+    if (all.by.empty()) all.by = found.by;
+  }
+  return all;
+}
 
 namespace {
 
@@ -70,8 +160,8 @@ template <class K> void Visitor::visit(BatchProgress<K>& course) {
   with_ = course.batch->backend->consensus(course.batch->steps.front().question);
   if (with_ && with_->any(result_.stopped)) result_.stopped = true;
   if (result_.stopped) return;
-  std::vector<PlannedPoint<K>*> targets =
-      due(course, repetition_of(*course.batch, settings_), state_.round, state_.random, settings_.is_second_look());
+  std::vector<PlannedPoint<K>*> targets = points_to_visit(course, repetition_of(*course.batch, settings_), state_.round,
+                                                          state_.random, settings_.is_second_look());
   if (with_) {
     std::vector<std::size_t> places;
     for (const PlannedPoint<K>* target : targets)

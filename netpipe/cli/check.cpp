@@ -12,24 +12,18 @@
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/check_ending.hpp"
-#include "netpipe/cli/check_nagios.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
-#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/reference.hpp"
 #include "netpipe/cli/second_look.hpp"
 #include "netpipe/cli/side_by_side.hpp"
-#include "netpipe/cli/signals.hpp"
-#include "netpipe/cli/soak_plan.hpp"
-#include "netpipe/cli/suggestion.hpp"
-#include "netpipe/cli/temporary_folder.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/devices/gpu_driver.hpp"
-#include "npgpu/clock.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/devices/nvidia.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 
@@ -81,7 +75,7 @@ Rules rules_of(const Options& options, bool measured) {
 
 // Nothing was judged.
 int end_skipped(const Options& options, const std::string& why, bool is_nothing) {
-  CheckOf check;
+  CheckReport check;
   check.root = campaign::trace_root("", typed());
   check.why_not_judged = why;
   Trace empty;
@@ -108,13 +102,14 @@ void refuse_measuring(const Options& options) {
 }
 
 // Of the trace's GPUs only those, and what is said of the node and of its host.
-void keep_devices(CheckOf& check, const std::string& path, const std::string& list) {
+void keep_devices(CheckReport& check, const std::string& path, const std::string& list) {
   std::vector<std::string> wanted = split_names("device", list), ids;
   for (const std::string& one : wanted) {
-    const auto known = std::ranges::find_if(
-        check.gpus, [&](const CheckOf::Gpu& gpu) { return gpu.id == one || (!gpu.uuid.empty() && gpu.uuid == one); });
+    const auto known = std::ranges::find_if(check.gpus, [&](const CheckReport::Gpu& gpu) {
+      return gpu.id == one || (!gpu.uuid.empty() && gpu.uuid == one);
+    });
     if (known == check.gpus.end()) {
-      for (const CheckOf::Gpu& gpu : check.gpus) ids.push_back(gpu.id);
+      for (const CheckReport::Gpu& gpu : check.gpus) ids.push_back(gpu.id);
       throw Error(ErrorKind::usage,
                   fmt::format("--device: '{}' is no GPU of {}, which has {}", one, path, fmt::join(ids, ", ")));
     }
@@ -122,20 +117,20 @@ void keep_devices(CheckOf& check, const std::string& path, const std::string& li
   }
   const auto is_other = [&](const std::string& id) { return std::ranges::find(ids, id) == ids.end(); };
   std::erase_if(check.findings, [&](const HealthFinding& one) {
-    return is_other(one.device) && std::ranges::find(check.gpus, one.device, &CheckOf::Gpu::id) != check.gpus.end();
+    return is_other(one.device) && std::ranges::find(check.gpus, one.device, &CheckReport::Gpu::id) != check.gpus.end();
   });
-  std::erase_if(check.gpus, [&](const CheckOf::Gpu& gpu) { return is_other(gpu.id); });
+  std::erase_if(check.gpus, [&](const CheckReport::Gpu& gpu) { return is_other(gpu.id); });
   std::erase_if(check.soaks, [&](const SoakDevice& device) { return is_other(device.id); });
 }
 
 // "27 runs of 7 healthy H200s": what the limits come from; empty where nothing had one.
-std::string what_decided(const CheckOf& check, const Rules& rules) {
+std::string what_decided(const CheckReport& check, const Rules& rules) {
   struct Limits {
     bool are_by_healthy = false, are_of_clocks = true, are_by_reference = false;
   };
   std::map<std::string, Limits> models;
   for (const HealthFinding& finding : check.findings)
-    for (const CheckOf::Gpu& gpu : check.gpus) {
+    for (const CheckReport::Gpu& gpu : check.gpus) {
       if (finding.device != gpu.id || !std::isfinite(finding.limit)) continue;
       Limits& limits = models[gpu.name];
       limits.are_by_reference |=
@@ -172,10 +167,10 @@ void warn_of_reference(std::vector<HealthFinding>& findings, const Rules& rules)
   findings.insert(findings.begin(), std::move(finding));
 }
 
-void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
+void judge_trace(CheckReport& check, const Trace& trace, const Rules& rules) {
   check.root = trace.root;
   check.gpus = gpus_of(trace);
-  for (const CheckOf::Gpu& gpu : check.gpus)
+  for (const CheckReport::Gpu& gpu : check.gpus)
     if (!rules.reference_gpus.empty() &&
         std::ranges::find(rules.reference_gpus, gpu.name) == rules.reference_gpus.end())
       throw Error(ErrorKind::usage, fmt::format("--reference: {} is of {}, and {} is a {}", rules.reference,
@@ -188,7 +183,7 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
 }
 
 // What a signal kept from being measured is no fault of the GPU, nor of the run: the check just cannot say it.
-void forgive_missing(CheckOf& check) {
+void skip_missing_after_stop(CheckReport& check) {
   for (HealthFinding& finding : check.findings) {
     if (finding.health != Health::fail || finding.if_failed != CheckVerdict::failed_to_run ||
         finding.metric == "errors")
@@ -202,7 +197,7 @@ void forgive_missing(CheckOf& check) {
 }
 
 // What a run that was killed did not come to may be slow.
-void say_unfinished(CheckOf& check) {
+void say_unfinished(CheckReport& check) {
   if (!check.why_not_judged.empty() || worst_of(check.findings) == Health::fail) return;
   check.why_not_judged = "the run of this trace did not reach its end: its command continues it with --resume";
   check.decided.clear();
@@ -218,7 +213,7 @@ bool has_points_of(const Trace& trace, const std::string& device) {
 
 // GPUs that were to be measured, and of which the trace has nothing, or not all, as their process ended: none of them
 // is left unsaid.
-void add_missing(CheckOf& check, const Trace& trace, const std::vector<DeviceInfo>& gpus, const Plan& plan,
+void add_missing(CheckReport& check, const Trace& trace, const std::vector<DeviceInfo>& gpus, const Plan& plan,
                  const CampaignResult& campaign) {
   for (const DeviceInfo& gpu : gpus) {
     std::string why;
@@ -226,7 +221,7 @@ void add_missing(CheckOf& check, const Trace& trace, const std::vector<DeviceInf
       if (why.empty() && failure.starts_with(gpu.id + ": ")) why = failure.substr(gpu.id.size() + 2);
     const bool has_points = has_points_of(trace, gpu.id);
     if (has_points && why.empty()) continue;
-    if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) == check.gpus.end())
+    if (std::ranges::find(check.gpus, gpu.id, &CheckReport::Gpu::id) == check.gpus.end())
       check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
     if (const Fact* const error = find_fact(gpu.facts, "error")) why = std::get<std::string>(*error);
     for (const std::string& left_out : plan.left_out)
@@ -313,7 +308,7 @@ int measure_and_judge(const Options& options) {
   // again.
   if (level_of(options) != Level::all) how.end_round = how.rounds();
   CampaignResult campaign = run_campaign(plan, how);
-  CheckOf check;
+  CheckReport check;
   if (!campaign.stopped) {
     const SecondLook look = look_again(plan, how, rules, again_time(options));
     campaign.stopped = look.stopped;
@@ -324,7 +319,7 @@ int measure_and_judge(const Options& options) {
   judge_trace(check, trace, rules);
   check.why_not_judged.clear();
   add_missing(check, trace, gpus, plan, campaign);
-  if (campaign.stopped) forgive_missing(check);
+  if (campaign.stopped) skip_missing_after_stop(check);
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
   const int code = end_check(options, check, {.is_stopped = campaign.stopped});
@@ -343,7 +338,7 @@ int run_check(const Options& options) {
       if (const auto path = options.maybe(option)) check_output(option, *path, true);
     if (!options.has("trace")) return measure_and_judge(options);
     refuse_measuring(options);
-    CheckOf check;
+    CheckReport check;
     const Trace trace = read_trace(options.text("trace"), Guard::child);
     judge_trace(check, trace, rules_of(options, false));
     const bool is_nothing = !check.why_not_judged.empty();

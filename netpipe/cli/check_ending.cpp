@@ -2,15 +2,104 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
+#include <string_view>
+#include <type_traits>
 
-#include "netpipe/cli/check_nagios.hpp"
+#include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/model/medians.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
+
+namespace {
+
+// A plugin's figures have few units: time is one, a rate is none.
+struct Scale {
+  std::string_view unit, name_ends, unit_after;
+  double by;
+  bool is_floor;  // critical below the limit, not above it
+};
+constexpr Scale scales[] = {{"B/s", "_gb_s", "", 1e-9, true},
+                            {"FLOP/s", "_tflop_s", "", 1e-12, true},
+                            {"OP/s", "_top_s", "", 1e-12, true},
+                            {"MHz", "_mhz", "", 1, true},
+                            {"us", "", "us", 1, false}};
+
+std::string figure(const HealthFinding& finding) {
+  const auto* const scale = std::ranges::find(scales, std::string_view(finding.unit), &Scale::unit);
+  if (scale == std::end(scales) || !std::isfinite(finding.value) || !std::isfinite(finding.limit)) return {};
+  std::string label =
+      finding.device + (finding.device.empty() ? "" : " ") + finding.metric;  // of the node, or of a device
+  std::ranges::replace(label, '\'', '_');
+  std::ranges::replace(label, '=', '_');
+  return fmt::format(" '{}{}'={:.5g}{};;{:.5g}{}", label, scale->name_ends, finding.value * scale->by,
+                     scale->unit_after, finding.limit * scale->by, scale->is_floor ? ":" : "");
+}
+
+}  // namespace
+
+int nagios_code(CheckVerdict verdict, Health worst) {
+  switch (verdict) {
+    case CheckVerdict::ok: return worst == Health::warn ? 1 : 0;
+    case CheckVerdict::slow:
+    case CheckVerdict::broken: return 2;
+    case CheckVerdict::undecided: return 1;
+    case CheckVerdict::failed_to_run:
+    case CheckVerdict::not_judged: break;
+  }
+  return 3;
+}
+
+std::string nagios_line(const CheckReport& check, int code, std::string said) {
+  constexpr std::array<std::string_view, 4> words{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+  std::ranges::replace(said, '|', '/');  // which begins the figures
+  std::string figures;
+  for (const HealthFinding* finding : worst_of_each_metric(check.findings)) figures += figure(*finding);
+  if (!figures.empty()) figures[0] = '|';
+  return fmt::format("NPGPU {} - {}{}", words[static_cast<std::size_t>(std::clamp(code, 0, 3))], one_line(said),
+                     one_line(figures));
+}
+
+std::string next_steps(const Trace& trace, const std::vector<std::string>& predictable, const std::string& path,
+                       bool is_whole, const TextStyle& style) {
+  const std::string file = quoted(path);
+  const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
+  std::vector<std::string> commands;
+  if (!is_whole) commands.push_back(fmt::format("{} report {} --all", called(), file));
+  if (!trace.of<Soaks>().empty()) commands.push_back(fmt::format("{} check --trace {}", called(), file));
+  if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
+  commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
+  const bool is_named = model::by_device<Jobs>(trace).size() > 1;
+  for (const std::string& device : predictable)
+    commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
+                                   is_named ? " --device " + quoted(device) : ""));
+  bool is_comparable = false;  // soaks are not
+  for_each_kind([&]<class K>() {
+    if constexpr (!std::is_same_v<K, Soaks>) is_comparable = is_comparable || !trace.of<K>().empty();
+  });
+  if (is_comparable) commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
+
+  // As many on a line as fit, but no command is broken: it is there to be copied.
+  constexpr std::string_view head = "NEXT     ", gap = ";  ";
+  std::string text = style.color ? fmt::format("\x1b[1m{}\x1b[0m", head) : std::string(head);
+  std::size_t column = head.size();
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const bool fits = column + gap.size() + commands[i].size() <= static_cast<std::size_t>(style.width);
+    if (i > 0) text += fits ? std::string(gap) : "\n" + std::string(head.size(), ' ');
+    column = (i > 0 && fits ? column + gap.size() : head.size()) + commands[i].size();
+    text += commands[i];
+  }
+  text += '\n';
+  return text;
+}
 
 int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   switch (verdict) {
@@ -27,7 +116,7 @@ int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
 namespace {
 
 // ": cuda:0: PCIe Gen5 x8 while copying, ... (and 4 more)": the first failure that the verdict rests on.
-std::string worst_text(const CheckOf& check) {
+std::string worst_text(const CheckReport& check) {
   const HealthFinding* first = nullptr;
   std::size_t failures = 0;
   for (const HealthFinding& finding : check.findings) {
@@ -41,7 +130,7 @@ std::string worst_text(const CheckOf& check) {
 }
 
 // A figure that has a limit was disturbed; without a limit nothing is known that it could be compared with.
-std::string why_unjudged(const CheckOf& check) {
+std::string why_unjudged(const CheckReport& check) {
   const HealthFinding* first = nullptr;
   for (const HealthFinding& finding : check.findings) {
     if (finding.health != Health::unjudged) continue;
@@ -52,7 +141,7 @@ std::string why_unjudged(const CheckOf& check) {
   return first->device + (first->device.empty() ? "" : ": ") + first->text;
 }
 
-void print_check(const Options& options, const CheckOf& check, const Ending& ending, bool nagios) {
+void print_check(const Options& options, const CheckReport& check, const Ending& ending, bool nagios) {
   if (options.on("json")) {
     check_json(std::cout, check);
     return;
@@ -75,7 +164,7 @@ void print_check(const Options& options, const CheckOf& check, const Ending& end
 }
 
 // Whoever drains a node by the verdict goes by the exit code. False if something could not be written.
-bool write_reports(const Options& options, const CheckOf& check) {
+bool write_reports(const Options& options, const CheckReport& check) {
   bool are_written = true;
   const auto write = [&](const char* option, auto&& report) {
     if (const auto path = options.maybe(option))
@@ -89,7 +178,7 @@ bool write_reports(const Options& options, const CheckOf& check) {
 
 }  // namespace
 
-int end_check(const Options& options, CheckOf& check, const Ending& ending) {
+int end_check(const Options& options, CheckReport& check, const Ending& ending) {
   const bool nagios = options.text("exit-codes") == "nagios";
   check.verdict = check.why_not_judged.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
                                                                                            : CheckVerdict::not_judged;

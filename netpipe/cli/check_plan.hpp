@@ -1,12 +1,34 @@
-// What npgpu check measures: as little as names what is wrong with a GPU, in the time that its level allows.
+// A node that is known to be good: its trace, what npgpu check --json or nvbandwidth --json printed of it, or
+// the -J file of nccl-tests on one of its GPUs.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "netpipe/cli/plan_text.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/measuring/campaign.hpp"
 
 namespace npgpu::cli {
+
+struct Reference {
+  std::string name;               // of the file, without its folder
+  std::vector<std::string> gpus;  // names of its GPUs; empty where they are not known
+  std::vector<ReferenceFigure> figures;
+  std::string doubt{};  // why it may be no good node: "npgpu check calls it slow"; empty where nothing says so
+};
+// Throws Error(usage).
+Reference read_reference(const std::string& path);
+
+// What npgpu check --soak and --memory-test measure.
+
+// Slices until the time is over: each load by itself in turn, and after each of them several at once. In a slice all
+// devices work at the same time.
+Plan soak_plan(const std::vector<DeviceInfo>&, Seconds duration, bool with_memory_test);
+// One thorough test of the memory of each, all at once.
+Plan memory_test_plan(const std::vector<DeviceInfo>&);
+
+// What npgpu check measures: as little as names what is wrong with a GPU, in the time that its level allows.
 
 //   1  copies both ways at three sizes, one kernel that computes, one that reads memory, launches; 5 s a GPU
 //   2  copies by size, pinned and pageable, within the device; memory and computing power by kind; calls; 30 s a GPU

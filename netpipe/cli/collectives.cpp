@@ -1,4 +1,5 @@
-// npgpu collectives: what GPUs do together, by size, and what the links between them allow.
+#include "netpipe/cli/collectives.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,22 +8,113 @@
 #include <iterator>
 #include <string_view>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_plan.hpp"
-#include "netpipe/cli/collectives_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/cli/transfer_sizes.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+// What the links allow, by copies of kernels, which is what NCCL's are.
+Plan copies_at_once(const std::vector<DeviceInfo>& gpus) {
+  constexpr std::uint64_t simulated_copy = 16 * MiB;  // so large that latencies are small
+  return matrix_plan(gpus,
+                     {.parts = {gpus.size() == 2 ? MatrixPart::both : MatrixPart::together},
+                      .accesses = {Access::write},
+                      .executors = {Executor::sm_kernel},
+                      .sizes = gpus.front().simulated ? std::vector{simulated_copy} : std::vector<std::uint64_t>{},
+                      .host_at_once = false});
+}
+
+}  // namespace
+
+std::vector<Step<Collectives>> fitting_steps(const CollectiveCase& c, const std::vector<std::uint64_t>& sizes) {
+  std::vector<CollectiveSize> all;
+  for (const std::uint64_t bytes : sizes)
+    all.push_back({fitting_size(c.operation, c.type, devices_of(c).size(), bytes)});
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return steps_of<Collectives>(c, all);
+}
+
+Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
+  const std::string& first = gpus.front().id;
+  const auto some = reaching(backends<Collectives>(), devices::kind_of(first));
+  if (some.empty())
+    throw Error(ErrorKind::usage,
+                "--device: '" + first + "' does nothing together with others: name GPUs, or sim:NODE");
+  Plan collectives;
+  add<Collectives>(collectives, *some.front(), gpus.front(), steps);
+  for (auto& batch : collectives.of<Collectives>()) batch.more_devices.assign(gpus.begin() + 1, gpus.end());
+  if (collectives.of<Collectives>().empty()) return collectives;
+  Plan plan = copies_at_once(gpus);
+  plan.of<Collectives>() = std::move(collectives.of<Collectives>());
+  std::ranges::move(collectives.left_out, std::back_inserter(plan.left_out));
+  return plan;
+}
+
+Plan all_reduce_plan(const std::vector<DeviceInfo>& gpus) {
+  std::vector<std::string> ids;
+  for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
+  const CollectiveCase large = collective_on(ids, CollectiveOperation::all_reduce);
+  CollectiveCase small = large;
+  small.timing = Timing::gated;
+  constexpr std::uint64_t word = 8;
+  auto steps = fitting_steps(small, {word});
+  std::ranges::move(fitting_steps(large, {least_judged_bytes(large.operation)}), std::back_inserter(steps));
+  return collectives_plan(gpus, steps);
+}
+
+// npgpu predict --all-reduce: the time of an all-reduce of a size that need not have been measured.
+
+namespace {
+
+constexpr std::uint64_t far_beyond = 16;  // times the largest measured size: so far its rate holds
+
+CollectiveForecast forecast_of(const CollectiveStudy& study, const CollectiveFigure& f, std::uint64_t bytes) {
+  const std::uint64_t least = f.points.front().axes.bytes, most = f.points.back().axes.bytes;
+  const auto us = time_of(f, bytes);
+  if (!us || bytes > far_beyond * most)
+    throw Error(ErrorKind::usage, fmt::format("--all-reduce: {} is too far from what was measured: {} to {}",
+                                              typed_size_text(bytes), size_text(least), size_text(most)));
+  return {&study, &f, bytes, *us};
+}
+
+}  // namespace
+
+int predict_all_reduce(const Options& options, const Trace& trace) {
+  const std::uint64_t bytes = parse_size("all-reduce", *options.maybe("all-reduce"), 1);
+  const auto studies = collective_studies(trace, node_matrix(trace));
+  std::vector<CollectiveForecast> all;
+  for (const CollectiveStudy& study : studies)
+    for (const CollectiveFigure& f : study.figures) {
+      const CollectiveCase& c = f.question;
+      if (c.operation == CollectiveOperation::all_reduce && !f.points.empty() && !c.in_place)
+        all.push_back(forecast_of(study, f, bytes));
+    }
+  if (all.empty())
+    throw Error(ErrorKind::usage,
+                "--all-reduce: this trace has none: npgpu collectives --collective all-reduce measures it");
+  if (options.on("json")) collective_forecast_json(std::cout, all);
+  else collective_forecast_text(std::cout, all);
+  return exit_code::done;
+}
+
+}  // namespace npgpu::cli
 
 namespace npgpu {
+
+// npgpu collectives: what GPUs do together, by size, and what the links between them allow.
 
 namespace cli {
 

@@ -15,13 +15,13 @@
 #include <sstream>
 
 #include "netpipe/campaign/provenance.hpp"
-#include "netpipe/cli/case_choice.hpp"
-#include "netpipe/cli/measure_options.hpp"
+#include "netpipe/cli/characterize.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
-#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -5,11 +5,11 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/cli/trace_files.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 
@@ -38,7 +38,7 @@ bool share_a_point(const Comparison& found) {
                              [&](const CaseComparison& of) { return std::ranges::any_of(of.points, is_shared); });
 }
 
-int exit_code_of(Outcome outcome) {
+int exit_code_of_outcome(Outcome outcome) {
   switch (outcome) {
     case Outcome::broken: return exit_code::broken;
     case Outcome::slower: return exit_code::slower;
@@ -75,7 +75,7 @@ int run_compare(const Options& options) {
                               of.found.soaks ? ": series of soaks are not compared" : ""));
   }
   write(options, of);
-  return of.refused ? exit_code::other_hardware : exit_code_of(outcome_of(of.found));
+  return of.refused ? exit_code::other_hardware : exit_code_of_outcome(outcome_of(of.found));
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/published.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <sstream>
 
-#include "netpipe/cli/case_choice.hpp"
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
-#include "netpipe/cli/suggestion.hpp"
-#include "npgpu/listed_error.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

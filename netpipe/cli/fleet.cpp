@@ -1,5 +1,5 @@
 // npgpu fleet: which GPUs of many traces are not like the others of their kind.
-#include "npgpu/fleet.hpp"
+#include "npgpu/judge/fleet.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -21,8 +21,8 @@
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/files/folder.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/files/output.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 // What a reading process sends: MessagePack, in which numbers may be NaN and texts any bytes.
 namespace npgpu {
@@ -178,7 +178,7 @@ bool write(const Options& options, const Fleet& fleet) {
   return are_written;
 }
 
-int exit_code_of(const Fleet& fleet) {
+int exit_code_of_fleet(const Fleet& fleet) {
   if (fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts()) return exit_code::slower;
   if (fleet.in_doubt()) return exit_code::undecided;
   for (const FleetGroup& group : fleet.groups)
@@ -206,7 +206,7 @@ int run_fleet(const Options& options) {
   fleet.unreadable = read.unreadable;
   if (fleet.groups.empty()) refuse("none of these traces has a series of a GPU");
   const bool are_written = write(options, fleet);
-  const int code = exit_code_of(fleet);
+  const int code = exit_code_of_fleet(fleet);
   return are_written || code != exit_code::done ? code : exit_code::failed;
 }
 

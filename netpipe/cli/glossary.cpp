@@ -1,19 +1,18 @@
-#include "netpipe/cli/glossary.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>
 
-#include "npgpu/call.hpp"
-#include "npgpu/job.hpp"
-#include "npgpu/kinds.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/repetition.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/simulate.hpp"
-#include "npgpu/transfer.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/simulate.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/call.hpp"
+#include "npgpu/vocabulary/job.hpp"
+#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::cli {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "netpipe/cli/quantity.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "netpipe/cli/options.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/model/predict.hpp"
 
 namespace npgpu::cli {
 

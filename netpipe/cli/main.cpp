@@ -2,10 +2,10 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/plain_streams.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "netpipe/process/descriptor.hpp"
-#include "npgpu/device.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 int main(int argc, char** argv) {
   npgpu::process::keep_standard_descriptors();

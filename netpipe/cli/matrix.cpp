@@ -10,13 +10,12 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

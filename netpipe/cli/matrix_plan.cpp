@@ -8,9 +8,9 @@
 #include <ranges>
 #include <set>
 
-#include "netpipe/cli/plan_text.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/cli/plan_text.hpp"
-#include "npgpu/transfer.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu {
 

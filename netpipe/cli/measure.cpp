@@ -1,24 +1,253 @@
-// The whole of a measuring command, and what is printed at its end.
 #include "netpipe/cli/measure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <random>
 
+#include "netpipe/campaign/guess.hpp"
+#include "netpipe/campaign/provenance.hpp"
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/plan_text.hpp"
-#include "netpipe/cli/progress.hpp"
+#include "netpipe/cli/options.hpp"
+#include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/side_by_side.hpp"
-#include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/process/descriptor.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
+
+namespace {
+
+// What is saved by fewer points goes into visits: each has fresh streams and buffers, which shift the times of small
+// copies by up to 12 % (H200), and the median of few is one of several modes.
+constexpr std::uint32_t quick_rounds = 8;
+
+constexpr int least_of_several = 2;
+
+Repetition repetition(const Options& options, Repetition r) {
+  const std::string kind = options.text("schedule");
+  r.is_classic = kind == "classic";
+  if (!r.is_classic && kind != "adaptive") refuse_word("schedule", kind, {"adaptive", "classic"});
+  const std::vector<const char*> others =
+      r.is_classic ? std::vector{"tolerance", "budget", "trial-time"} : std::vector{"target-time", "repeats"};
+  for (const char* other : others)
+    if (options.has(other))
+      throw Error(ErrorKind::usage,
+                  std::string("--") + other + " belongs to --schedule " + (r.is_classic ? "adaptive" : "classic"));
+  if (r.is_classic) r.rounds = 1;
+  else if (options.on("quick")) r.rounds = quick_rounds;
+  if (const auto text = options.maybe("rounds"))
+    r.rounds = static_cast<std::uint32_t>(parse_count("rounds", *text, 1, 1000));
+  if (r.rounds > 1) r.adaptive.min_trials = least_of_several;
+  if (const auto text = options.maybe("trials")) {
+    r.classic.trials = static_cast<int>(parse_count("trials", *text, r.is_classic || r.rounds > 1 ? 1 : 6, 100'000));
+    r.adaptive.min_trials = r.classic.trials;
+  }
+  if (const auto text = options.maybe("target-time")) r.classic.target = parse_duration("target-time", *text);
+  if (const auto text = options.maybe("repeats"))
+    r.classic.fixed_repeats = parse_count("repeats", *text, 1, 1'000'000'000'000);
+  if (const auto text = options.maybe("tolerance")) r.adaptive.tolerance = parse_fraction("tolerance", *text);
+  if (const auto text = options.maybe("budget")) r.adaptive.budget = parse_duration("budget", *text);
+  if (const auto text = options.maybe("trial-time")) r.adaptive.trial = parse_duration("trial-time", *text);
+  r.adaptive.visits = static_cast<int>(r.rounds);
+  return r;
+}
+
+}  // namespace
+
+std::string default_output() {
+  return "npgpu-" + campaign::hostname() + '-' + campaign::utc_text("%Y%m%d-%H%M%S") + '-' +
+         campaign::fresh_uuid().substr(0, 8) + ".h5";
+}
+
+const std::vector<OptionGroup>& options_of_all() {
+  static const std::vector<OptionGroup> all{
+      {"Repetition",
+       {Option("schedule", "adaptive"), "rounds", "trials",
+        Option("tolerance", {},
+               "adaptive: a point has converged when half the width of its 95 % interval is within it "
+               "(default 1%; energies 2%)."),
+        "trial-time", "budget", "target-time", "repeats"},
+       true},
+      {"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}, true},
+      {"Output",
+       {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",
+        "progress", "dry-run"},
+       true}};
+  return all;
+}
+
+std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
+  own.insert(own.end(), options_of_all().begin(), options_of_all().end());
+  return own;
+}
+
+std::string help_measuring(std::size_t width) {
+  std::vector<std::string> names;
+  for (const Command& command : commands())
+    if (std::ranges::any_of(command.groups, &OptionGroup::of_all)) names.push_back(command.name);
+  std::string text =
+      wrapped(fmt::format("Options of every command that measures: {}. `npgpu help COMMAND` says where a "
+                          "command differs.",
+                          fmt::join(names, ", ")),
+              width);
+  text += '\n';
+  for (const OptionGroup& group : options_of_all()) {
+    text += fmt::format("\n{}:\n", group.title);
+    for (const Option& option : group.options) text += help_of(option, width);
+  }
+  return text;
+}
+
+MeasureOptions measure_options(const Options& options) {
+  MeasureOptions m;
+  m.output = options.maybe("output").value_or(default_output());
+  check_trace_output(m.output);
+  m.plan = options.plan();
+  const struct {
+    const char* option;
+    IfExists if_exists;
+  } ways[] = {{"force", IfExists::replace}, {"resume", IfExists::resume}, {"append", IfExists::append}};
+  std::string given;
+  for (const auto& way : ways) {
+    if (!options.on(way.option)) continue;
+    if (!given.empty())
+      throw Error(ErrorKind::usage, "--" + given + " and --" + way.option + " do different things: give one of them");
+    given = way.option;
+    m.if_exists = way.if_exists;
+    if (m.if_exists != IfExists::replace && !options.has("output"))
+      throw Error(ErrorKind::usage, "--" + given + " needs --output, the trace to continue");
+  }
+  m.seed = std::random_device()();
+  const bool continues = m.if_exists == IfExists::resume || m.if_exists == IfExists::append;
+  m.side_by_side = std::ranges::find(options.names(), "one-by-one") != options.names().end() &&
+                   !options.on("one-by-one") && !continues;
+  m.quiet = options.on("quiet");
+  m.json = options.on("json");
+  m.dry_run = options.on("dry-run");
+  m.patience = parse_duration("wait-quiet", options.text("wait-quiet"), Seconds{0});
+  m.require_quiet = options.on("require-quiet");
+  if (const auto word = options.maybe("progress")) m.progress = parse_name<ProgressForm>("progress", *word);
+  else m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
+  if (m.quiet) m.progress = ProgressForm::none;
+  for_each_kind(
+      [&]<class K>() { static_cast<Repetition&>(m.repetition<K>()) = repetition(options, m.repetition<K>()); });
+  return m;
+}
+
+namespace {
+
+std::string memory_text(std::uint64_t bytes) {
+  return bytes ? fmt::format("{:.0f} MiB", std::ceil(static_cast<double>(bytes) / static_cast<double>(MiB))) : "-";
+}
+
+template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& options) {
+  const Repetition how = campaign::repetition_of(batch, options);
+  Seconds sum = campaign::guess_set_up(batch) * how.rounds;
+  for (const Step<K>& step : batch.steps) sum += campaign::guess(batch, step, how);
+  return sum;
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size_t width) {
+  const std::size_t titles = width - 42;
+  const auto row = [&](const std::string& what, const auto& points, const std::string& time, const std::string& host,
+                       const std::string& device) {
+    return fmt::format("{:<{}} {:>6} {:>9} {:>11} {:>11}\n", cut_to(what, titles), titles, points, time, host, device);
+  };
+  std::string text = row("what", "points", "about", "host mem", "device mem");
+  for_each_kind([&]<class K>() {
+    for (const Batch<K>& batch : plan.of<K>())
+      text += row(title_of(batch), batch.steps.size(), fmt::format("{:.1f} s", time_of(batch, options).count()),
+                  memory_text(batch.need.host_bytes), memory_text(batch.need.device_bytes));
+  });
+  text += fmt::format("{}, {}, about {:.0f} s\n", counted(plan.cases(), "case"), counted(plan.points(), "point"),
+                      guess(plan, options).count());
+  for_each_kind([&]<class K>() {
+    if (!plan.of<K>().empty())
+      text += wrapped(fmt::format("schedule of {}: {}", K::name,
+                                  campaign::repetition_of(plan.of<K>().front(), options).schedule()->text()),
+                      width, 2) +
+              '\n';
+  });
+  for (const std::string& why : plan.left_out) text += wrapped("left out: " + why, width, 2) + '\n';
+  return text;
+}
+
+void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& options) {
+  Json all{{"document", "npgpu-plan"}, {"version", 1}};
+  for_each_kind([&]<class K>() {
+    Json& batches = all[std::string(K::name)] = Json::array();
+    for (const Batch<K>& batch : plan.of<K>()) {
+      Json points = Json::array();
+      for (const Step<K>& step : batch.steps) points.push_back(text_of(step.axes));
+      batches.push_back({entry("title", title_of(batch)), entry("device", batch.device.id),
+                         entry("schedule", campaign::repetition_of(batch, options).schedule()->text()),
+                         entry("about_s", time_of(batch, options).count()), entry("host_bytes", batch.need.host_bytes),
+                         entry("device_bytes", batch.need.device_bytes), entry("points", points)});
+    }
+  });
+  all["about_s"] = guess(plan, options).count();
+  all["left_out"] = plan.left_out;
+  write_json(out, all, 2);
+}
+
+std::vector<std::string> gpu_ids(const Options& options, const std::string& what) {
+  const auto given = options.maybe("device");
+  if (!given && devices::gpus().empty())
+    throw Error(ErrorKind::nothing, what + " need a GPU: " + devices::why_no_gpu());
+  return split_names("device", given.value_or(devices::default_device()));
+}
+
+std::vector<DeviceInfo> devices_named(const std::string& list) {
+  std::vector<DeviceInfo> all;
+  for (const std::string& id : split_names("device", list)) {
+    const std::vector<std::string> node = devices::node(id);
+    if (std::ranges::find(node, id) != node.end()) all.push_back(devices::find(id));
+    else  // the name of a node
+      for (const std::string& one : node) all.push_back(devices::find(one));
+  }
+  return all;
+}
+
+void refuse_targets_without_peers(const Options& options) {
+  const auto directions = names_or(options, "direction", Direction::h2d);
+  if (options.has("to") && std::ranges::find(directions, Direction::peer) == directions.end())
+    throw Error(ErrorKind::usage, "--to: only copies between devices go to another one: --direction peer");
+}
+
+std::vector<std::string> targets_of(const Options& options, const std::string& source) {
+  if (const auto named = options.maybe("to")) return split_names("to", *named);
+  std::vector<std::string> all = devices::node(source);
+  std::erase(all, source);
+  if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);
+  return all;
+}
+
+const Module& module_named(const std::string& name) {
+  if (const Module* module = find_module(name)) return *module;
+  for (const MissingModule& missing : missing_modules())
+    if (missing.name == name)
+      throw Error(ErrorKind::usage, fmt::format("--module: {} is not in this build: it {}", name, missing.reason));
+  std::vector<std::string> names;
+  for (const auto& module : modules()) names.emplace_back(module->name());
+  refuse_word("module", name, names);
+}
+
+// The whole of a measuring command, and what is printed at its end.
 
 std::string rest_of(const Tally& tally) {
   std::string text;

@@ -1,14 +1,80 @@
-// The whole of a measuring command: its plan, --dry-run, the campaign, and what is printed at its end.
+// Options that every measuring command has: where the trace goes, how points are repeated, what is printed.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <iosfwd>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "netpipe/cli/measure_options.hpp"
-#include "npgpu/campaign.hpp"
-#include "npgpu/trace.hpp"
+#include "netpipe/cli/options.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+#include "npgpu/vocabulary/units.hpp"
+
+namespace npgpu {
+
+namespace cli {
+
+enum class ProgressForm { none, bar, cases, points };
+
+struct MeasureOptions : Settings {
+  ProgressForm progress = ProgressForm::cases;
+  bool quiet = false;
+  bool json = false;
+  bool dry_run = false;
+};
+
+// What every measuring command has, and `npgpu help measuring` prints.
+const std::vector<OptionGroup>& options_of_all();
+std::string help_measuring(std::size_t width);
+// A command's own options, and these.
+std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own);
+MeasureOptions measure_options(const Options&);
+// A name of its own for each run, so that nothing measured is ever in the way of the next.
+std::string default_output();
+
+}  // namespace cli
+
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<cli::ProgressForm>{"none", "bar", "cases", "points"};
+
+}  // namespace npgpu
 
 namespace npgpu::cli {
+
+// A plan before it is run: for --dry-run, and what plans have in common.
+
+// For --dry-run: each batch with its number of points, its time and its memory.
+std::string plan_text(const Plan&, const MeasureOptions&, std::size_t width);
+void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
+
+// The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
+std::vector<std::string> gpu_ids(const Options&, const std::string& what);
+// What `steps(plan, backend, device)` says of each device, by all backends of the kind that reach it. Throws
+// Error(usage) where none does: "--device: 'host' <why>".
+template <class K, class Steps>
+Plan plan_for(const std::vector<std::string>& ids, const std::string& why, const Steps& steps) {
+  Plan plan;
+  for (const std::string& id : ids) {
+    const DeviceInfo device = devices::find(id);
+    const auto some = reaching(backends<K>(), devices::kind_of(id));
+    if (some.empty()) throw Error(ErrorKind::usage, "--device: '" + id + "' " + why);
+    for (const Backend<K>* backend : some) add<K>(plan, *backend, device, steps(plan, *backend, device));
+  }
+  return plan;
+}
+// The devices of a list: names of devices, and of nodes, which stand for all of their GPUs. Throws Error.
+std::vector<DeviceInfo> devices_named(const std::string& list);
+// Throws Error(usage) where --to is given and no copy is between two devices.
+void refuse_targets_without_peers(const Options&);
+// Where copies between two devices go: --to, else all others of the node. Throws Error(nothing) where there is none.
+std::vector<std::string> targets_of(const Options&, const std::string& source);
+// Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
+const Module& module_named(const std::string& name);
+
+// The whole of a measuring command: its plan, --dry-run, the campaign, and what is printed at its end.
 
 // Measures until signals ask to stop (catch_signals() before it), and prints progress on standard error. Throws Error
 // if the trace cannot be written.

@@ -6,9 +6,8 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/cli/trace_files.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

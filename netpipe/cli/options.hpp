@@ -3,6 +3,7 @@
 
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <iosfwd>
 #include <optional>
 #include <set>
 #include <string>
@@ -96,5 +97,35 @@ class Options {
 
 // The lines of an option in a help text.
 std::string help_of(const Option&, std::size_t width);
+
+// What a shell or a manual page wants to know of an option, read off its sentences, so that all say the same.
+
+// The words that the option takes: "host", "event" and "gated" of "host: the host's clock. event: ... gated: ...", or
+// "a", "b" of "Kind: a, b."; none if it takes numbers, files or what else cannot be listed. A list in the sentence of
+// its command goes first: that takes fewer. Modules and probes are those of this build.
+std::vector<std::string> words_of(const Option&);
+
+// Without its stop.
+std::string first_sentence(const std::string& text);
+
+// Variables of the environment whose names begin with NPGPU_: options, and which libraries are taken.
+
+// NPGPU_DRY_RUN is dry-run; empty if it is no name of ours.
+std::string option_of_variable(const std::string& variable);
+
+// A line for each variable that npgpu does not know, and that is nearly the name of one: it would have no effect, and
+// nobody would notice. Others that begin so are a site's own (NPGPU_ROOT).
+void hint_at_variables(std::ostream&);
+
+// Words that were typed, and those that were meant.
+
+// The word that `typed` was probably meant to be, whatever its case; nothing if none is near.
+std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words);
+
+// "; did you mean '--device'?", or nothing.
+std::string suggestion(std::string_view typed, const std::vector<std::string>& words, std::string_view dashes = "");
+
+// Throws Error(usage): "--memory: 'pin' is none of pageable, pinned; did you mean 'pinned'?"
+[[noreturn]] void refuse_word(std::string_view option, std::string_view typed, const std::vector<std::string>& words);
 
 }  // namespace npgpu::cli

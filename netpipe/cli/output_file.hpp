@@ -1,10 +1,14 @@
 // A file that a command writes in addition to what it prints.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <ostream>
 #include <streambuf>
 #include <string>
+#include <vector>
+
+#include "netpipe/process/descriptor.hpp"
 
 namespace npgpu::cli {
 
@@ -38,5 +42,29 @@ class TextToErrors {
 
 // A trace is written in many places of its file: throws Error(usage) for a name that stands for an open descriptor.
 void check_trace_output(const std::string& path);
+
+// A folder for what nobody is to keep.
+
+// In TMPDIR, called npgpu-<purpose>-XXXXXX; gone with the object. What is put into it is called <purpose>.*. Making one
+// also removes those that killed processes of this user left: whoever uses a folder holds its lock (flock), which ends
+// with the process.
+class TemporaryFolder {
+ public:
+  // Throws Error(failed) naming TMPDIR's folder.
+  explicit TemporaryFolder(const std::string& purpose);
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  process::Descriptor lock_;
+};
+
+// Names of traces that a command takes several of.
+
+// A folder stands for its traces (*.h5), by name. Throws Error(usage) if it has none.
+std::vector<std::string> trace_files(const std::vector<std::string>& words);
 
 }  // namespace npgpu::cli

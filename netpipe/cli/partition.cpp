@@ -6,12 +6,11 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/partition_model.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

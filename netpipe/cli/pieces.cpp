@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <iostream>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/cli/transfer_sizes.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/piece_advice.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

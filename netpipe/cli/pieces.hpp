@@ -4,7 +4,7 @@
 #include <string>
 
 #include "netpipe/cli/options.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::cli {
 

@@ -7,16 +7,16 @@
 #include <iostream>
 #include <span>
 
+#include "netpipe/cli/collectives.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/pieces.hpp"
-#include "netpipe/cli/predict_collective.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

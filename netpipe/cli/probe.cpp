@@ -5,11 +5,11 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/suggestion.hpp"
-#include "netpipe/engine/each_once.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe_description.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <optional>
 
-#include "netpipe/engine/saturated.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "netpipe/cli/suggestion.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/names.hpp"
-#include "npgpu/units.hpp"
+#include "netpipe/cli/options.hpp"
+#include "npgpu/vocabulary/field.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

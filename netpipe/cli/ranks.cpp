@@ -9,16 +9,13 @@
 #include <iostream>
 #include <optional>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
-#include "netpipe/cli/transfer_sizes.hpp"
-#include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/rank_set.hpp"
-#include "netpipe/ranks/tournament.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -10,8 +10,8 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/files/input.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/signals.hpp"
-#include "npgpu/clock.hpp"
-#include "npgpu/trace.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::cli {
 
@@ -58,7 +58,7 @@ PointNames doubtful_points(const std::vector<HealthFinding>& findings) {
   return names;
 }
 
-Plan only_these(const Plan& plan, const PointNames& names) {
+Plan restricted_to(const Plan& plan, const PointNames& names) {
   Plan some;
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : plan.of<K>()) {
@@ -119,7 +119,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
       are_all_disturbed &= finding.health == Health::unjudged;
     }
     if (names.empty()) return look;
-    const Plan some = only_these(plan, names);
+    const Plan some = restricted_to(plan, names);
     if (some.points() == 0) return look;
     // Spread over the time.
     const Seconds due = time / passes_of_slow * look.passes - (steady_clock().now() - begin);

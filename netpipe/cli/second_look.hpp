@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/cli/measure_options.hpp"
-#include "npgpu/health.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "npgpu/judge/health.hpp"
 
 namespace npgpu::cli {
 
@@ -16,7 +16,7 @@ PointNames doubtful_points(const std::vector<HealthFinding>&);
 
 // The steps of these points; of a case without a point of that name, as where axes are chosen by measuring, all of its
 // steps.
-Plan only_these(const Plan&, const PointNames&);
+Plan restricted_to(const Plan&, const PointNames&);
 
 struct SecondLook {
   std::size_t points = 0;  // that were measured again

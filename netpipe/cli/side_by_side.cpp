@@ -16,9 +16,9 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/process/child.hpp"
-#include "netpipe/process/pipe.hpp"
-#include "npgpu/clock.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/process/descriptor.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

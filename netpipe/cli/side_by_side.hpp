@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/process/turn.hpp"
-#include "npgpu/campaign.hpp"
+#include "netpipe/process/child.hpp"
+#include "npgpu/measuring/campaign.hpp"
 
 namespace npgpu::cli {
 

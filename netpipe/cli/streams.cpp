@@ -7,16 +7,15 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/plan_text.hpp"
+#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/suggestion.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
 #include "netpipe/report/layout.hpp"
-#include "npgpu/advice.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/model.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -1,11 +1,19 @@
 // The terminal that the program writes to, and text laid out for it.
 #pragma once
 
+#include <cstdint>
 #include <exception>
+#include <iosfwd>
+#include <mutex>
+#include <ostream>
+#include <streambuf>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "npgpu/report.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu::cli {
 
@@ -25,5 +33,90 @@ void complain(const std::exception&);
 
 // The first `columns` characters of a UTF-8 text; no character is cut.
 std::string cut_to(std::string_view text, std::size_t columns);
+
+// The last door to a terminal: whatever a text passed or did not pass before, standard output and standard error let no
+// control character through, none that turns the direction of text, no bytes that are not UTF-8 and no escape sequence
+// but the program's own (bold, dim, red, and clearing its line of progress).
+
+class PlainBuffer : public std::streambuf {
+ public:
+  explicit PlainBuffer(std::streambuf* to) : to_(to) {}
+
+ protected:
+  int_type overflow(int_type) override;
+  std::streamsize xsputn(const char*, std::streamsize) override;
+  int sync() override;
+
+ private:
+  // Writes what is whole of `held_`; at the `end` all of it.
+  bool pass(bool end);
+  std::streambuf* to_;
+  std::string held_;  // the beginning of a character or of a sequence
+  std::mutex one_;    // ranks complain from several threads
+};
+
+// The stream writes through a PlainBuffer as long as this lives.
+class PlainStream {
+ public:
+  explicit PlainStream(std::ostream& stream)
+      : stream_(stream), buffer_(stream.rdbuf()), before_(stream.rdbuf(&buffer_)) {}
+  ~PlainStream();
+  PlainStream(const PlainStream&) = delete;
+  PlainStream& operator=(const PlainStream&) = delete;
+
+ private:
+  std::ostream& stream_;
+  PlainBuffer buffer_;
+  std::streambuf* before_;
+};
+
+// What batch systems and impatient people send. Handlers only set flags; the campaign asks between trials.
+
+// SIGTERM, SIGINT, SIGHUP: stop after the trial, save, exit 75; a second one kills. A SIGHUP that is ignored already
+// (nohup) stays so. SIGUSR1: save now, go on. SIGPIPE and SIGXFSZ are ignored: a closed terminal must not cost a
+// measurement, and a file that may not grow is an error of the write.
+void catch_signals();
+bool stop_asked();
+// True once for each SIGUSR1.
+bool save_asked();
+
+// What a person sees on standard error while a plan runs: a bar with the time left on a terminal, else a line for each
+// round, case or point, written once what it says is safely on disk.
+
+class Progress final : public Observer {
+ public:
+  explicit Progress(ProgressForm);
+  ~Progress() override;
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void begin(const Plan&, Seconds expected) override;
+  void note(const std::string& sentence) override;
+  void point(const Point&) override;
+  void skipped(Seconds expected) override;
+  void series_done(const SeriesEnd&) override;
+  // Of a node's matrix only the first failure has a line.
+  void failed(const std::string& sentence) override;
+  void round_done(std::uint32_t round, std::uint32_t rounds) override;
+  void saved() override;
+
+ private:
+  void draw();
+  void clear();
+  ProgressForm form_;
+  bool by_round_ = false;  // lines for cases are lines for rounds, not more often than a person reads
+  bool drawn_ = false;
+  Seconds begin_, last_drawn_{0}, last_round_{0};
+  double expected_ = 0, expected_done_ = 0;
+  std::size_t cases_ = 0, cases_done_ = 0;
+  std::size_t failures_ = 0;
+  std::string title_, last_;
+  std::vector<std::string> unsaved_;
+};
+
+// "1:05", "2:03:10".
+std::string clock_text(Seconds);
+// The line of the bar, at most `columns` characters.
+std::string bar_text(double fraction, const std::string& left, const std::string& rest, std::size_t columns);
 
 }  // namespace npgpu::cli

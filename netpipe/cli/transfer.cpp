@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/ranks.hpp"
-#include "netpipe/cli/transfer_sizes.hpp"
 #include "netpipe/engine/copy_cases.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "netpipe/collectives/nccl_runner.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::nccl {
 

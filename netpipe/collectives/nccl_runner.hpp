@@ -1,16 +1,89 @@
-// Collectives of all GPUs by this process: one thread launches each operation on all of them, in a group.
+// One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "netpipe/collectives/nccl_choice.hpp"
-#include "netpipe/collectives/nccl_rank.hpp"
-#include "npgpu/clock.hpp"
+#include "netpipe/collectives/nccl.hpp"
+#include "netpipe/collectives/values.hpp"
+#include "netpipe/devices/cuda/gate.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::nccl {
+
+// Operations that may wait behind a gate. A launch of NCCL takes several entries of a stream: its kernel, and events
+// between streams of its own.
+constexpr std::uint64_t fits_behind_gate = 100;
+
+class Rank {
+ public:
+  // Buffers of so many bytes. The calling thread is bound near the first GPU.
+  Rank(const std::string& device, std::uint32_t rank, std::uint32_t ranks, std::uint64_t bytes);
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  const std::string& device() const { return device_; }
+  const cuda::Gpu& gpu() const { return gpu_; }
+  Communicator communicator() const { return communicator_.get(); }
+  void join(Communicator own) { communicator_.reset(own); }
+  // Ends operations that hang. join() again before the next operation.
+  void abort();
+
+  // Writes the operand, and poison where the result will be. In stream order, as all below.
+  void fill(const Step<Collectives>&, std::uint64_t seed);
+  // REQUIRES: between the group calls of all ranks; fill().
+  void enqueue();
+  // What is enqueued between them becomes a graph of so many operations. It is made, by make_graph(), when the captures
+  // of all ranks have ended: a thread that captures may do little else. launch() enqueues it.
+  void begin_capture();
+  void end_capture();
+  void make_graph(std::uint64_t operations);
+  void launch(std::uint64_t operations);
+  void forget_graphs() { graphs_.clear(); }
+  // Of an attempt that failed.
+  void abandon_capture();
+  void start(bool gated);
+  void stop();
+  void release();
+  // Nothing if its gate timed out. REQUIRES: is_idle().
+  std::optional<Seconds> elapsed();
+  // Throws Error.
+  bool is_idle() const;
+  // Throws Error where NCCL says that the operation failed.
+  void look_for_error() const;
+
+  // Waits. What is wrong with the result.
+  collectives::WrongElements compare();
+  std::byte* result() const;  // on the device
+
+ private:
+  struct Destroy {
+    void operator()(Communicator) const;
+  };
+
+  std::byte* operand() const;
+
+  std::string device_;
+  std::uint32_t rank_, ranks_;
+  cuda::Gpu gpu_;
+  cuda::Stream stream_;
+  cuda::StreamTimer events_, gated_;
+  cuda::StreamTimer* timer_ = nullptr;  // of this trial
+  cuda::Buffer send_, receive_, wrong_;
+  std::unique_ptr<struct ncclComm, Destroy> communicator_;
+  std::optional<cuda::Graph> captured_{};
+  std::map<std::uint64_t, cuda::ExecutableGraph> graphs_{};  // by their operations; they end before the communicator
+  Step<Collectives> step_;
+  collectives::Values values_;
+  collectives::Part part_;
+};
+
+// Collectives of all GPUs by this process: one thread launches each operation on all of them, in a group.
 
 class NcclRunner final : public Runner<Collectives> {
  public:

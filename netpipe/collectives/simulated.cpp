@@ -20,8 +20,8 @@
 #include "netpipe/collectives/values.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/node.hpp"
-#include "npgpu/collective.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/collective.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/collective.hpp"
+#include "npgpu/vocabulary/collective.hpp"
 
 struct CUstream_st;  // of CUDA
 

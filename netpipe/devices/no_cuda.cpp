@@ -1,5 +1,5 @@
 // Stands for the GPUs of a build without the CUDA toolkit.
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu {
 

@@ -1,5 +1,5 @@
 // Stands for the devices of a build without OpenCL's headers.
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu {
 

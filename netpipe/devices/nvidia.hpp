@@ -1,10 +1,12 @@
 // What NVIDIA's documents say of a GPU by its compute capability (90 for 9.0), whichever API reaches it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::nvidia {
 
@@ -29,3 +31,27 @@ bool has_reduced_fp64(std::string_view name);
 Limit tensor_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
 
 }  // namespace npgpu::nvidia
+
+namespace npgpu {
+
+// Whether this program can ask how many GPUs there are, which is another question than the number. Each family with
+// GPUs of this machine has one, which joins as a GpuDriver.
+
+class GpuDriver {
+ public:
+  virtual ~GpuDriver() = default;
+  virtual std::string_view rank() const = 0;  // the family's kind
+  // False where the program was built without the API, where there is no driver, or too old a one.
+  virtual bool can_ask() const = 0;
+};
+
+namespace devices {
+
+// False: that devices::gpus() is empty says nothing of the machine.
+inline bool can_ask_for_gpus() {
+  return std::ranges::any_of(registered<GpuDriver>(), [](const auto& driver) { return driver->can_ask(); });
+}
+
+}  // namespace devices
+
+}  // namespace npgpu

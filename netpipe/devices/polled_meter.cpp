@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/engine/frequent_reasons.hpp"
+#include "netpipe/engine/algorithms.hpp"
 
 namespace npgpu::devices {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "npgpu/energy.hpp"
+#include "npgpu/vocabulary/load.hpp"
 
 namespace npgpu::devices {
 

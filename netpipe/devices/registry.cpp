@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <regex>
 
-#include "npgpu/channel.hpp"
-#include "npgpu/device.hpp"
-#include "npgpu/energy.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/load.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

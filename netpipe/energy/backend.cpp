@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "netpipe/energy/load.hpp"
-#include "npgpu/energy.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/runner.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/load.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

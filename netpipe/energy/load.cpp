@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/engine/filling_shape.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/plan.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/probe_description.hpp"
+#include "netpipe/engine/copy_cases.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::energy {
 

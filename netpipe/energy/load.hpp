@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "npgpu/energy.hpp"
-#include "npgpu/runner.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/load.hpp"
 
 namespace npgpu::energy {
 

@@ -1,11 +1,11 @@
-#include "npgpu/call.hpp"
+#include "npgpu/vocabulary/call.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "npgpu/repetition.hpp"
-#include "npgpu/result.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 

@@ -1,9 +1,9 @@
-#include "npgpu/collective.hpp"
+#include "npgpu/vocabulary/collective.hpp"
 
 #include <fmt/format.h>
 
-#include "npgpu/repetition.hpp"
-#include "npgpu/result.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 

@@ -8,7 +8,7 @@
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
 
-#include "npgpu/statistics.hpp"
+#include "npgpu/model/statistics.hpp"
 
 namespace npgpu {
 

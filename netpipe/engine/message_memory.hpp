@@ -9,8 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "npgpu/device.hpp"
-#include "npgpu/registry.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu {
 

@@ -1,4 +1,4 @@
-#include "npgpu/partition.hpp"
+#include "npgpu/vocabulary/partition.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "npgpu/repetition.hpp"
-#include "npgpu/result.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 

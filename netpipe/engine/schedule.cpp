@@ -1,13 +1,12 @@
-#include "npgpu/schedule.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "npgpu/error.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

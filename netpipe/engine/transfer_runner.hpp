@@ -9,9 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "npgpu/channel.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu {
 

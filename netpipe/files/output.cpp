@@ -6,14 +6,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "netpipe/process/descriptor.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::files {
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder, std::error_code& error) {
+  std::vector<std::filesystem::path> all;
+  std::filesystem::directory_iterator at(folder, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) all.push_back(at->path());
+  std::ranges::sort(all);
+  return all;
+}
 
 namespace fs = std::filesystem;
 using process::Descriptor;

@@ -9,7 +9,7 @@
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/jobs/cuda_streams.hpp"
-#include "npgpu/runner.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu::cuda {
 

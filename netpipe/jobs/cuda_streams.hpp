@@ -9,8 +9,8 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
-#include "netpipe/devices/cuda/graphs.hpp"
-#include "npgpu/job.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "npgpu/vocabulary/job.hpp"
 
 namespace npgpu::cuda {
 

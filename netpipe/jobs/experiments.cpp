@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "netpipe/engine/each_once.hpp"
+#include "netpipe/engine/algorithms.hpp"
 
 namespace npgpu {
 

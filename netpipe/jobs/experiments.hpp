@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/job.hpp"
+#include "npgpu/vocabulary/job.hpp"
 
 namespace npgpu {
 

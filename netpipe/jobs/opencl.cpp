@@ -7,7 +7,7 @@
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "netpipe/devices/opencl/timer.hpp"
+#include "netpipe/devices/opencl/bench.hpp"
 #include "netpipe/jobs/opencl_memory.hpp"
 #include "netpipe/jobs/runner.hpp"
 

@@ -8,10 +8,9 @@
 
 #include <algorithm>
 
-#include "netpipe/jobs/layout.hpp"
 #include "netpipe/jobs/runner.hpp"
 #include "netpipe/jobs/simulated_runner.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -9,7 +9,7 @@
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "netpipe/simulate/simulator.hpp"
-#include "npgpu/runner.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "netpipe/devices/cuda/handles.hpp"
-#include "netpipe/jobs/layout.hpp"
+#include "netpipe/jobs/runner.hpp"
 
 namespace npgpu::cuda {
 

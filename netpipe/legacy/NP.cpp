@@ -12,15 +12,14 @@
 #include <sstream>
 
 #include "netpipe/engine/copy_cases.hpp"
-#include "npgpu/consensus.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 #ifdef NPGPU_LEGACY_RANKS
-#include "netpipe/ranks/ends.hpp"
-#include "netpipe/ranks/hang_watchdog.hpp"
+#include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/rank_set.hpp"
+#include "netpipe/ranks/world.hpp"
 #endif
 
 using namespace npgpu;

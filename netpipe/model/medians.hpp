@@ -1,18 +1,62 @@
-// Means and medians of trials and of estimates, with what these allow to say of them.
+// The series of a trace, device by device, and the facts of a device.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "netpipe/engine/sort_stably.hpp"
-#include "npgpu/result.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/vocabulary/series.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::model {
+
+// In the order of the trace. Two GPUs may have been called cuda:0 in turn; their UUIDs distinguish them.
+template <class K> std::vector<std::vector<const Series<K>*>> by_device(const Trace& trace) {
+  std::vector<std::vector<const Series<K>*>> all;
+  for (const Series<K>& series : trace.of<K>()) {
+    const auto its = [&](const auto& list) {
+      return list.front()->question.device == series.question.device && list.front()->device_uuid == series.device_uuid;
+    };
+    auto found = std::find_if(all.begin(), all.end(), its);
+    if (found == all.end()) found = all.emplace(all.end());
+    found->push_back(&series);
+  }
+  return all;
+}
+
+// What counters were at the end of the run, in a group of their own: it names the device and does not describe it.
+inline bool is_of_end(const std::string& group) { return group.ends_with("_after"); }
+
+// Whether this group describes the device. By UUID where there is one, for an ordinal may have had another GPU behind
+// it.
+inline bool describes(const Provenance::value_type& of, const std::string& id, const std::string& uuid) {
+  const auto& [group, facts] = of;
+  return !is_of_end(group) && text_fact(facts, "id") == id && (uuid.empty() || text_fact(facts, "uuid") == uuid);
+}
+
+// A figure of a point, visit by visit.
+
+// A figure that is proportional to a point's time, or to one over it (`is_rate`), of each visit that counts. Their
+// median is `figure`.
+template <class K>
+std::vector<double> by_visit(const Series<K>& series, const Point<K>& point, double figure, bool is_rate) {
+  std::vector<double> each;
+  for (const Visit<K>* visit : point.counted())
+    if (const auto times = trial_times<K>(series.question, samples_of(series, *visit)); !times.empty())
+      each.push_back(npgpu::median(times));
+  const double all = each.empty() ? not_measured : npgpu::median(each);
+  for (double& us : each) us = figure * (is_rate ? all / us : us / all);
+  return each;
+}
+
+// Means and medians of trials and of estimates, with what these allow to say of them.
 
 // NaN of nothing.
 inline double mean_of(std::span<const double> values) {

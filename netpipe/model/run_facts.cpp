@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <variant>
+
+#include "netpipe/model/probes/derivation.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 
@@ -44,5 +49,59 @@ std::size_t series_of(const Trace& run) {
   for_each_kind([&]<class K>() { count += run.of<K>().size(); });
   return count;
 }
+
+BusySibling busy_sibling(const Trace& trace) {
+  constexpr auto shared = static_cast<std::uint32_t>(Cause::core_shared);
+  BusySibling found;
+  std::vector<double> ratios;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>())
+      for (const Point<K>& point : points_of(series)) {
+        std::vector<double> quiet_us, shared_us;
+        for (const Visit<K>* visit : point.visits) {
+          const std::vector<double> times = trial_times<K>(series.question, samples_of(series, *visit));
+          if (times.empty()) continue;
+          if (visit->causes() == 0) quiet_us.push_back(median(times));
+          if (visit->causes() == shared) shared_us.push_back(median(times));
+        }
+        found.visits += shared_us.size();
+        if (!quiet_us.empty() && !shared_us.empty()) ratios.push_back(median(shared_us) / median(quiet_us));
+      }
+  });
+  found.points = ratios.size();
+  if (!ratios.empty()) found.adds = median(ratios) - 1;
+  return found;
+}
+
+std::vector<BesideOthers> beside_others(const Trace& trace) {
+  constexpr std::string_view beside = "_beside_us", alone = "_alone_us";
+  std::vector<BesideOthers> all;
+  const Facts facts = facts_of(trace.provenance, "side_by_side");
+  for (const auto& [name, value] : facts) {
+    const std::size_t first = name.find('_');
+    if (!name.ends_with(beside) || first + beside.size() >= name.size()) continue;
+    const std::string stem = name.substr(0, name.size() - beside.size());
+    all.push_back({stem.substr(0, first), stem.substr(first + 1), number_fact(facts, name),
+                   number_fact(facts, stem + std::string(alone))});
+  }
+  return all;
+}
+
+TraceResults::TraceResults(const Trace& of)
+    : trace(of),
+      drifts(drifts_of(of)),
+      beside(beside_others(of)),
+      sibling(busy_sibling(of)),
+      energies(energy_figures(of)),
+      rooflines(rooflines_of(of)),
+      soaks(soak_devices(of)),
+      pieces(piece_tables(of)),
+      messages(staged_messages(of)),
+      partitions(partition_studies(of)),
+      costs(stream_costs(of)),
+      derived(model::derive(of, costs)),
+      matrix(node_matrix(of)),
+      verdict(verdict_of(of, matrix)),
+      collectives(collective_studies(of, matrix)) {}
 
 }  // namespace npgpu

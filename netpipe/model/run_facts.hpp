@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu {
 

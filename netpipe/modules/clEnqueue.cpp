@@ -6,7 +6,7 @@
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "netpipe/modules/opencl/copy_channel.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu {
 

@@ -4,7 +4,7 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "netpipe/modules/cuda/copy_channel.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

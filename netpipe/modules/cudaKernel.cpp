@@ -3,10 +3,8 @@
 // the other: the latency of a load, or of an atomic addition. Flags go to and fro between two that wait for each other.
 #include <cuda_runtime_api.h>
 
-#include "netpipe/modules/cuda/chase_channel.hpp"
 #include "netpipe/modules/cuda/copy_channel.hpp"
-#include "netpipe/modules/cuda/copy_kernel.hpp"
-#include "netpipe/modules/cuda/flag_channel.hpp"
+#include "netpipe/modules/cuda/kernel_channels.hpp"
 
 namespace npgpu {
 

@@ -21,8 +21,8 @@
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -15,11 +15,11 @@
 #include <string_view>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/rank_set.hpp"
 #include "netpipe/ranks/runner.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -12,7 +12,7 @@
 #include "netpipe/devices/simulated/fabric.hpp"
 #include "netpipe/devices/simulated/node.hpp"
 #include "netpipe/engine/copy_cases.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

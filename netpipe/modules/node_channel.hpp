@@ -6,9 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "npgpu/channel.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::simulated {
 

@@ -3,7 +3,7 @@
 
 #include "netpipe/engine/nvlink.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu {
 

@@ -9,8 +9,8 @@
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "netpipe/modules/node_channel.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -10,7 +10,7 @@
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cuda {
 

@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/devices/cuda/graphs.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/pieces/kernels.hpp"
 #include "netpipe/pieces/slots.hpp"
-#include "npgpu/pieces.hpp"
+#include "npgpu/vocabulary/pieces.hpp"
 
 namespace npgpu::cuda {
 

@@ -25,8 +25,8 @@
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/node.hpp"
 #include "netpipe/pieces/slots.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/pieces.hpp"
+#include "npgpu/vocabulary/pieces.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

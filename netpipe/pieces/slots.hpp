@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/pieces.hpp"
+#include "npgpu/vocabulary/pieces.hpp"
 
 namespace npgpu {
 

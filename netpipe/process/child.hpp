@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -97,5 +98,31 @@ struct Program {
 };
 // Throws Error(failed): "<what> cannot be started: <the system's reason>".
 Child started(const Program&, const std::string& what);
+
+// A turn that processes take one after another. One makes it, and its children inherit the descriptor.
+
+class Turn {
+ public:
+  Turn();                               // a new one. Throws Error(failed) if the system refuses
+  explicit Turn(Descriptor inherited);  // throws Error(failed) if it is none
+  int get() const { return descriptor_->get(); }
+
+  // Waits until no other process has it. This one has it until the pointer is gone, or the process is, however it ends.
+  // Threads of a process share what it has.
+  std::shared_ptr<void> take() const;
+
+ private:
+  std::shared_ptr<Descriptor> descriptor_;
+};
+
+// Other processes of this machine, as the kernel describes them.
+
+// When a process began, as no other process of any boot of this machine did: "<boot id>:<ticks since boot>". Empty if
+// there is no such process, or it cannot be asked.
+std::string start_of(long pid);
+
+// "is gone", "is stopped" (by a signal), or nothing: it runs, or cannot be seen. `start` is what start_of() gave while
+// it ran; without it nothing is known of the process, which may be in another container.
+std::string fate_of(long pid, const std::string& start);
 
 }  // namespace npgpu::process

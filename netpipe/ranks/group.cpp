@@ -4,14 +4,60 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <iostream>
 #include <utility>
 
-#include "npgpu/clock.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
+
+int rounds_of(int size) { return size < 2 ? 0 : size % 2 == 0 ? size - 1 : size; }
+
+std::optional<int> partner_of(int rank, int size, int round) {
+  const int turning = rounds_of(size);  // places 0 .. turning-1 turn, and one more stays
+  // Two places that turn meet where their sum is twice the round's; the one that would meet itself has the place that
+  // stays, or rests.
+  int partner = 0;
+  if (rank == turning) partner = round;
+  else partner = ((2 * round - rank) % turning + turning) % turning;
+  if (partner == rank) partner = turning;
+  if (partner >= size) return std::nullopt;
+  return partner;
+}
+
+std::vector<int> partners_of(int rank, int size) {
+  std::vector<int> all;
+  for (int round = 0; round < rounds_of(size); ++round)
+    if (const auto partner = partner_of(rank, size, round)) all.push_back(*partner);
+  return all;
+}
+
+std::string text_of(const Place& place) { return place.device + '@' + std::to_string(place.rank); }
+
+std::optional<Place> parse_place(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == text.npos || at == 0) return std::nullopt;
+  Place place{text.substr(0, at), 0};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + at + 1, end, place.rank);
+  if (read.ec != std::errc() || read.ptr != end || place.rank < 0) return std::nullopt;
+  return place;
+}
+
+TransferCase rank_case(const Place& source, const Place& target, std::string_view module) {
+  const bool on_hosts = source.device == "host" && target.device == "host";
+  return {.module = std::string(module),
+          .source = text_of(source),
+          .target = text_of(target),
+          .pattern = Pattern::pingpong,
+          .direction = on_hosts ? Direction::h2h : Direction::peer,
+          .memory = on_hosts ? Memory::pageable : Memory::device,
+          .executor = Executor::cpu,
+          .access = on_hosts ? Access::write : Access::staged};
+}
 
 namespace {
 

@@ -1,19 +1,44 @@
-// Ranks that measure together: the texts that they exchange outside of timed regions.
+// All pairs of ranks, in rounds in which each has one partner.
 #pragma once
 
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netpipe/ranks/world.hpp"
-#include "npgpu/consensus.hpp"
-#include "npgpu/messages.hpp"
-#include "npgpu/staging.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
+
+// A round-robin tournament by the circle method: one place stays, the others turn by one each round. An even number of
+// ranks takes size-1 rounds; of an odd number, which takes size rounds, one rank rests in each.
+int rounds_of(int size);
+// Nothing: it rests. partner_of(partner_of(rank)) == rank.
+std::optional<int> partner_of(int rank, int size, int round);
+// The partners of a rank in the order of the rounds; all other ranks, each once.
+std::vector<int> partners_of(int rank, int size);
+
+// What a case between two ranks means on each of them.
+
+// "cuda:0@1": cuda:0 of rank 1.
+struct Place {
+  std::string device;
+  int rank = 0;
+};
+std::string text_of(const Place&);
+std::optional<Place> parse_place(const std::string&);
+
+// A message between the memories of two ranks. `chunk_bytes`: see TransferCase.
+TransferCase rank_case(const Place& source, const Place& target, std::string_view module = "mpi");
+
+// Ranks that measure together: the texts that they exchange outside of timed regions.
 
 // How long a rank waits for another one's word.
 struct Patience {
@@ -44,8 +69,8 @@ class Group final : public Consensus {
   // Waits for what was begun with a rank, as long as for a word. What it sends or receives must outlive a RankLost.
   void finish(Request&, int rank);
 
-  // What stages cost of messages up to an extent (npgpu/messages.hpp), once they were measured; all members know the
-  // same.
+  // What stages cost of messages up to an extent (npgpu/model/figures.hpp), once they were measured; all members know
+  // the same.
   std::map<std::uint64_t, std::vector<StageCost>> stages{};
   // How the chunk of a staged message was chosen, by chunk_fact(); of this run, and of the one that it continues.
   std::map<std::string, ChunkChoice> chunks{};

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "netpipe/ranks/world.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 

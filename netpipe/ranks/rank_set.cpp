@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "netpipe/devices/host/watch.hpp"
-#include "netpipe/process/others.hpp"
-#include "netpipe/ranks/tournament.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/messages.hpp"
+#include "netpipe/process/child.hpp"
+#include "netpipe/ranks/group.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 

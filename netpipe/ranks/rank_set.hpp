@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "netpipe/ranks/group.hpp"
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::ranks {
 

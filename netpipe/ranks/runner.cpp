@@ -12,12 +12,11 @@
 
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
-#include "netpipe/ranks/chunk_search.hpp"
-#include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/pipeline.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/messages.hpp"
-#include "npgpu/staging.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 

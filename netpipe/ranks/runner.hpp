@@ -7,8 +7,8 @@
 #include "netpipe/engine/message_memory.hpp"
 #include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/world.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::ranks {
 

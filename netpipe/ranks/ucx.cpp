@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "netpipe/ranks/world.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "npgpu/compare.hpp"
+#include "npgpu/model/compare.hpp"
 
 namespace npgpu {
 

@@ -1,4 +1,4 @@
-// Rows of a csv table. Quoted as RFC 4180 says, lines ended by a line feed; an empty field is what was not measured.
+// What a table calls the case of a row: the name that it has on the screen, without its device.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,11 +13,28 @@
 #include <vector>
 
 #include "netpipe/report/foreign.hpp"
-#include "npgpu/field.hpp"
-#include "npgpu/names.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/field.hpp"
+#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+
+namespace npgpu {
+
+// "H2D pinned, async", "cuMemcpy: H2D pinned, blocking". Cases of one device that differ have different names.
+std::string case_name(const TransferCase&);
+
+// The title without its device: "bandwidth read fp32", "calls launch back-to-back".
+template <class Case> std::string case_name(const Case& question) {
+  std::string text = title(question);
+  const std::string device = ' ' + device_of(question);
+  if (const std::size_t at = text.find(device + ' '); at != std::string::npos) text.erase(at, device.size());
+  return text;
+}
+
+}  // namespace npgpu
 
 namespace npgpu::csv {
+
+// Rows of a csv table. Quoted as RFC 4180 says, lines ended by a line feed; an empty field is what was not measured.
 
 inline std::string cell(std::string_view text) { return csv_text(text); }
 inline std::string cell(const std::string& text) { return cell(std::string_view(text)); }

@@ -5,8 +5,7 @@
 
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/foreign.hpp"
-#include "netpipe/report/html/elements.hpp"
-#include "netpipe/report/html/style.hpp"
+#include "netpipe/report/html/html.hpp"
 
 namespace npgpu {
 

@@ -1,14 +1,14 @@
 // Text that npgpu did not write itself: names of hosts, devices and processes, UUIDs, references, paths, errors,
 // variables of the environment. Whatever is in it, it goes through one of these functions, one a target, and is then
 // one line of text there: no markup, no formula, no escape sequence, no line of its own. For a terminal that is
-// one_line() (npgpu/report.hpp), which the parts of layout.hpp call; for JSON it is write_json().
+// one_line() (npgpu/report/report.hpp), which the parts of layout.hpp call; for JSON it is write_json().
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu {
 

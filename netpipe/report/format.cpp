@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu {
 

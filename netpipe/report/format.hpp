@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/advice.hpp"
-#include "npgpu/compare.hpp"
-#include "npgpu/simulate.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/model/compare.hpp"
+#include "npgpu/model/simulate.hpp"
+#include "npgpu/model/statistics.hpp"
 
 namespace npgpu {
 

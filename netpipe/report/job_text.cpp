@@ -1,8 +1,12 @@
 // One series of jobs: a row for each job.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
+#include "netpipe/report/document.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
@@ -46,6 +50,122 @@ void series_text(Document& doc, const JobSeries& series, bool) {
   doc.note("speed-up: over the same job unsplit in one stream");
   marks.notes(doc, "jobs", series.unsteady_above);
   doc.left_out();
+}
+
+// predict --measured without a job: predictions of the jobs that a trace holds, and their measured times. The
+// JSON document is what `python -m npgpu.study` reads. Regrets are those of npgpu/model/statistics.hpp: of each number
+// of streams, and of choosing by half of the rounds ("measuring"); "others" are jobs with fewer than three splits, or
+// with streams made for the job; chunk_us is one chunk alone on its engine.
+
+namespace {
+
+std::size_t place_of_least(const std::vector<double>& us) {
+  return static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
+}
+
+std::string in_streams_text(double us, std::uint32_t streams) {
+  return fmt::format("{} in {:>2}", time_text(us), streams);
+}
+
+}  // namespace
+
+void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const TextStyle& style) {
+  Document doc;
+  const auto& jobs = of.predicted.jobs;
+  doc.title(fmt::format("prediction for {} ({}) of {}", of.costs->device, of.costs->device_name,
+                        counted(jobs.size(), "measured job")),
+            of.costs->simulated);
+  doc.gap();
+  Table table({right("in"), right("kernel"), right("out"), left("of", 2), left("order", 1), right("best measured"),
+               right("best predicted"), right("measured there")});
+  for (const PredictedJob& one : jobs) {
+    const MeasuredWorkload& w = one.workload;
+    std::vector<double> measured_us;
+    for (const Estimate& t : w.time_us) measured_us.push_back(t.value);
+    const std::size_t best = place_of_least(measured_us), chosen = place_of_least(one.predicted_us);
+    table.row({about_size_text(static_cast<double>(w.job.bytes_in)), time_text(microseconds(one.job.kernel)),
+               about_size_text(static_cast<double>(w.job.bytes_out)), std::string(name(w.question.workload)),
+               std::string(name(w.question.order)), in_streams_text(measured_us[best], w.streams[best]),
+               in_streams_text(one.predicted_us[chosen], w.streams[chosen]), time_text(measured_us[chosen])});
+  }
+  doc.table(std::move(table));
+  doc.note(
+      "Best: the least time, and its number of streams, among those measured. The kernel's time is the unsplit job's "
+      "less its copies, weighed with that of kernels of its sort alone, where these were measured and are near.");
+  doc.left_out();
+  if (of.disturbed) doc.note(fmt::format("Left out: {} that others disturbed.", counted(of.disturbed, "time")));
+  doc.note(
+      "python -m npgpu.study says how far predictions are off, and those of the models of the literature; --json "
+      "has every time.");
+  out << to_text(doc, style);
+}
+
+NPGPU_FORM(Stages, us<"h2d", &T::h2d>, us<"kernel", &T::kernel>, us<"d2h", &T::d2h>);
+struct IntervalOf : Estimate {};  // without its method
+NPGPU_FORM(IntervalOf, &T::value, &T::low, &T::high);
+struct PredictedSplit {
+  std::uint32_t streams = 1;
+  Estimate measured{};
+  double predicted_us = not_measured, as_host_was_us = not_measured;
+  Stages chunk_us{};
+  IntervalOf regret{};
+};
+NPGPU_FORM(PredictedSplit, &T::streams, called<"measured_us", within<&T::measured, &Estimate::value>>,
+           called<"low_us", within<&T::measured, &Estimate::low>>,
+           called<"high_us", within<&T::measured, &Estimate::high>>, &T::predicted_us, &T::as_host_was_us, &T::chunk_us,
+           &T::regret);
+struct SplitPrediction {
+  std::uint32_t streams = 1;
+  double measured_us = not_measured, predicted_us = not_measured;
+};
+NPGPU_FORM(SplitPrediction, &T::streams, &T::measured_us, &T::predicted_us);
+
+namespace {
+
+std::vector<PredictedSplit> predicted_splits(const PredictedJob& one) {
+  const MeasuredWorkload& w = one.workload;
+  const std::vector<Estimate> regrets = regrets_of_choosing(w);
+  std::vector<PredictedSplit> all;
+  for (std::size_t i = 0; i < w.streams.size(); ++i)
+    all.push_back(
+        {w.streams[i], w.time_us[i], one.predicted_us[i], one.as_host_was_us[i], one.chunks[i], {regrets.at(i)}});
+  return all;
+}
+template <auto Workload, auto Predicted> std::vector<SplitPrediction> splits_of(const GraphComparison& one) {
+  std::vector<SplitPrediction> all;
+  for (std::size_t i = 0; i < (one.*Workload).streams.size(); ++i)
+    all.push_back({(one.*Workload).streams[i], (one.*Workload).time_us[i].value, (one.*Predicted)[i]});
+  return all;
+}
+
+}  // namespace
+
+template <auto At>
+inline constexpr auto of_case = within<within<&PredictedJob::workload, &MeasuredWorkload::question>, At>;
+template <auto At> inline constexpr auto of_shape = within<within<&PredictedJob::workload, &MeasuredWorkload::job>, At>;
+NPGPU_FORM(PredictedJob, of_case<&JobCase::workload>, of_case<&JobCase::order>, of_case<&JobCase::pool>,
+           of_shape<&JobShape::bytes_in>, of_shape<&JobShape::bytes_out>, of_shape<&JobShape::kernel_bytes>,
+           of_shape<&JobShape::iterations>, of_shape<&JobShape::threads>,
+           us<"kernel_us", within<&T::job, &Job::kernel>>, called<"points", &predicted_splits>,
+           called<"measuring", [](const T& one) { return regrets_of_measuring(one.workload.us_by_round); }>);
+NPGPU_FORM(GraphComparison, within<&T::streams, &MeasuredWorkload::job>, &T::kernel_us,
+           called<"streams", &splits_of<&T::streams, &T::streams_us>>,
+           called<"graph", &splits_of<&T::graph, &T::graph_us>>);
+NPGPU_FORM(SplitInTurn, &T::chunks, &T::streams, &T::measured_us, &T::predicted_us);
+struct CostsOf : MeasuredCosts {};
+template <auto At> inline constexpr auto of_costs = within<&CostsOf::costs, At>;
+NPGPU_FORM(CostsOf, us<"stream_create", &T::create>, us<"submit", of_costs<&StreamCosts::submit>>,
+           us<"duplex_extra_gap", of_costs<&StreamCosts::duplex_extra_gap>>, of_costs<&StreamCosts::gap>,
+           of_costs<&StreamCosts::latency>, of_costs<&StreamCosts::issue>);
+using PredictedReport = PredictedJobsReport;
+NPGPU_FORM(PredictedReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>,
+           within<&T::predicted, &PredictedJobs::jobs>, within<&T::predicted, &PredictedJobs::others>, &T::graphs,
+           &T::in_turn, &T::disturbed,
+           called<"calls_over_costs", [](const T& of) { return IntervalOf{of.predicted.calls}; }>,
+           called<"costs_us", [](const T& of) { return CostsOf{*of.costs}; }>);
+
+void predicted_jobs_json(std::ostream& out, const PredictedJobsReport& of) {
+  write_document(out, "npgpu-predicted-jobs", 1, of);
 }
 
 }  // namespace npgpu

@@ -8,8 +8,8 @@
 #include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/classes.hpp"
-#include "npgpu/laws.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 

@@ -12,12 +12,10 @@
 #include <optional>
 #include <type_traits>
 
-#include "npgpu/collective_figures.hpp"
-#include "npgpu/messages.hpp"
-#include "npgpu/partition_model.hpp"
-#include "npgpu/piece_advice.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/soak_figures.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu {
 

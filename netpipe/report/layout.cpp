@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "netpipe/report/foreign.hpp"
-#include "netpipe/report/html/elements.hpp"
+#include "netpipe/report/html/html.hpp"
 
 namespace npgpu {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "npgpu/health.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu {
 

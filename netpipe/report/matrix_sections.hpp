@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "netpipe/report/overview/sections.hpp"
-#include "npgpu/matrix_verdict.hpp"
+#include "npgpu/judge/matrix.hpp"
+#include "npgpu/judge/overview.hpp"
 
 namespace npgpu {
 
@@ -34,5 +36,12 @@ std::vector<std::string> matrix_notes(const NodeMatrix&);
 
 // "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
 std::string verdict_word(const HealthFinding&);
+
+// A GPU among those of its model that others shared, in words and cells.
+
+// "cuda:0 among 7 NVIDIA H200s of others", a row for each figure; or a note that there are none.
+Section among_section(const AmongOthers&);
+std::string value_text(const SharedMetric&, double value);  // "55.3 GB/s"
+std::string change_text(double share);                      // "-0.4 %"
 
 }  // namespace npgpu

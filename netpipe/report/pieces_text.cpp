@@ -6,7 +6,7 @@
 
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/piece_advice.hpp"
+#include "npgpu/model/advice.hpp"
 
 namespace npgpu {
 

@@ -12,9 +12,9 @@
 
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/classes.hpp"
-#include "npgpu/laws.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
 

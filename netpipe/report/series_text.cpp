@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "netpipe/report/overview/sections.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
 

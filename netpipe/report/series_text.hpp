@@ -9,9 +9,9 @@
 
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/registry.hpp"
-#include "npgpu/report.hpp"
-#include "npgpu/trace_results.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu {
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "netpipe/report/json.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/shared.hpp"
+#include "npgpu/judge/overview.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

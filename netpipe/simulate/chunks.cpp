@@ -1,11 +1,16 @@
 #include "netpipe/simulate/chunks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <tuple>
 
-#include "npgpu/error.hpp"
+#include "netpipe/simulate/simulator.hpp"
+#include "npgpu/model/simulate.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 
@@ -206,6 +211,113 @@ Stages chunk_times(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   return {c.has_h2d ? costs.gap.h2d + Seconds{c.h2d} : Seconds{0},
           c.has_kernel ? costs.gap.kernel + Seconds{c.kernel} : Seconds{0},
           c.has_d2h ? costs.gap.d2h + Seconds{c.d2h} : Seconds{0}};
+}
+
+// How many streams: every candidate is simulated, and the fastest taken.
+
+namespace {
+
+// Times that differ by less are rounding of the same time.
+constexpr double same = 1e-9;
+
+StreamRun run(model::Simulator& simulator, const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
+  return simulator.run(job, n, costs, order, nullptr);
+}
+StreamRun run(model::Simulator& simulator, const Pipeline& pipeline, std::uint32_t n, const StreamCosts& costs,
+              Order order) {
+  return simulator.run(pipeline, n, costs, order);
+}
+
+template <class Work>
+Prediction chosen(const Work& work, const StreamCosts& costs, Order order, std::span<const std::uint32_t> candidates) {
+  std::vector<std::uint32_t> counts(candidates.begin(), candidates.end());
+  if (std::find(counts.begin(), counts.end(), 1u) == counts.end()) counts.insert(counts.begin(), 1);
+  model::Simulator simulator;
+  Prediction p;
+  const StreamTime* best = nullptr;
+  Seconds alone{0};
+  p.candidates.reserve(counts.size());
+  for (const std::uint32_t n : counts) {
+    p.candidates.push_back({n, run(simulator, work, n, costs, order)});
+    const StreamTime& one = p.candidates.back();
+    if (n == 1) alone = one.run.total;
+    const double less = best ? best->run.total.count() - one.run.total.count() : 0;
+    const double band = best ? same * best->run.total.count() : 0;
+    if (!best || less > band || (less >= -band && n < best->streams)) best = &one;
+  }
+  p.streams = best->streams;
+  p.time = best->run.total;
+  if (p.time.count() > 0) p.speed_up = alone / p.time;
+  std::tie(p.bound, p.bound_time) = busiest(best->run.busy, costs.copy_engines);
+  return p;
+}
+
+}  // namespace
+
+std::pair<Bound, Seconds> busiest(const Busy& busy, int copy_engines) {
+  const std::array<std::pair<Bound, Seconds>, 4> all{
+      {{copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, busy.copy_in},
+       {Bound::d2h_engine, busy.copy_out},  // 0 of one engine
+       {Bound::compute, busy.compute},
+       {Bound::host_issue, busy.host}}};
+  return *std::ranges::max_element(all, {}, &std::pair<Bound, Seconds>::second);
+}
+
+std::vector<std::uint32_t> stream_counts(std::uint32_t most) {
+  std::vector<std::uint32_t> counts(most);
+  std::iota(counts.begin(), counts.end(), 1u);
+  return counts;
+}
+
+Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
+                          std::span<const std::uint32_t> candidates) {
+  return chosen(job, costs, order, candidates);
+}
+
+Prediction choose_streams(const Pipeline& pipeline, const StreamCosts& costs, Order order,
+                          std::span<const std::uint32_t> candidates) {
+  return chosen(pipeline, costs, order, candidates);
+}
+
+// What a simulated device would charge for streams: the facts of its spec in the simulator's words.
+
+StreamCosts simulated_costs(const DeviceInfo& device, Memory memory) {
+  if (!device.simulated)
+    throw Error(ErrorKind::usage, device.id + " is no simulated device: its costs must be measured");
+  const auto number = [&](const std::string& fact, double otherwise) {
+    const double stated = number_fact(device.facts, fact);
+    return std::isnan(stated) ? otherwise : stated;
+  };
+  const auto us = [&](const std::string& fact, double otherwise = 0) {
+    return from_microseconds(number(fact, otherwise));
+  };
+  const auto copies = [&](const std::string& link) {
+    const double rate = number(link + "_gb_s", 0);
+    if (!(rate > 0))
+      throw Error(ErrorKind::usage, device.id + " has no copies " + link + " (npgpu info shows its links)");
+    return Curve::line(Seconds{0}, Seconds{1 / (rate * 1e9)});
+  };
+  const std::string capability = text_fact(device.facts, "compute_capability");
+  const auto of_major = [&](const char* major) { return capability.starts_with(major); };
+  std::string kind(name(memory));
+  std::replace(kind.begin(), kind.end(), '-', '_');
+  const std::string in = "h2d_" + kind, out = "d2h_" + kind;
+
+  StreamCosts costs;
+  const Seconds copy = us("copy_async_us");
+  costs.issue = {copy, us("kernel_launch_us", number("launch_us", 0)), copy};
+  costs.stream_create = us("stream_create_us");
+  costs.copy_h2d = copies(in);
+  costs.copy_d2h = copies(out);
+  costs.gap = {us(in + "_gap_us"), us("kernel_gap_us"), us(out + "_gap_us")};
+  costs.latency = {us(in + "_latency_us") + us("kernel_latency_us"), us(out + "_latency_us"), Seconds{0}};
+  costs.duplex_slowdown_h2d = number("duplex_sl_h", 1);
+  costs.duplex_slowdown_d2h = number("duplex_sl_d", 1);
+  costs.copy_engines = static_cast<int>(number("copy_engines", 2));
+  costs.queues.h2d = costs.queues.kernel = costs.queues.d2h = static_cast<std::uint32_t>(number("hardware_queues", 0));
+  if (of_major("1.")) costs.compute = Compute::serial;
+  if (of_major("2.")) costs.implicit_sync = ImplicitSync::end;
+  return costs;
 }
 
 }  // namespace npgpu

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "npgpu/pipeline.hpp"
+#include "npgpu/model/simulate.hpp"
 
 namespace npgpu::model {
 

@@ -5,8 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "netpipe/simulate/call_factors.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -1,32 +1,51 @@
-// Discrete events: a job in n chunks played through the host, the copy engines, the multiprocessors and the hardware
-// queues. simulate() in npgpu/simulate.hpp says what is asked; here is the machine, which keeps its memory from one run
-// to the next.
-//
-// Every operation waits for four things, at most: that the host has issued it, that the one before it in its stream has
-// ended (and its latency passed), that the one before it in its hardware queue has gone ahead, and, with implicit
-// synchronization, that the kernels issued before it have started or ended. Then its server may take it. At each
-// instant first all that ends there ends, then kernels that are launched there get their queues, then operations start,
-// the earliest issued first; with hardware queues, as these have it.
+// Calls that take more or less time from run to run: see StreamCosts::call_factors.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include "netpipe/simulate/chunks.hpp"
-#include "netpipe/simulate/compute_server.hpp"
-#include "netpipe/simulate/copy_engines.hpp"
-#include "npgpu/pipeline.hpp"
+#include "netpipe/simulate/servers.hpp"
+#include "npgpu/model/simulate.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::model {
+
+template <class Run> struct MiddleRun {
+  double factor = 1;
+  Run run;
+};
+
+// Plays run_with(factor) for each of the factors, or for 1 where there are none. Returns the run whose total is in the
+// middle, with its factor.
+template <class RunWith> auto middle_run(const std::vector<double>& factors, const RunWith& run_with) {
+  std::vector<MiddleRun<decltype(run_with(1.0))>> all;
+  for (const double factor : factors) all.push_back({factor, run_with(factor)});
+  if (all.empty()) all.push_back({1, run_with(1)});
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::ranges::nth_element(all, middle, {}, [](const auto& one) { return std::pair(one.run.total, one.factor); });
+  return std::move(*middle);
+}
+
+// Discrete events: a job in n chunks played through the host, the copy engines, the multiprocessors and the hardware
+// queues. simulate() in npgpu/model/simulate.hpp says what is asked; here is the machine, which keeps its memory from
+// one run to the next.
+//
+// Every operation waits for four things, at most: that the host has issued it, that the one before it in its stream has
+// ended (and its latency passed), that the one before it in its hardware queue has gone ahead, and, with implicit
+// synchronization, that the kernels issued before it have started or ended. Then its server may take it. At each
+// instant first all that ends there ends, then kernels that are launched there get their queues, then operations start,
+// the earliest issued first; with hardware queues, as these have it.
 
 class Simulator {
  public:
   // `entries` may be null. Throws Error(usage) as simulate() does.
   StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries,
                 std::uint32_t streams = 0);
-  // One part of a pipeline; see npgpu/pipeline.hpp.
+  // One part of a pipeline; see npgpu/model/simulate.hpp.
   StreamRun run(const PipelinePart&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
   // All parts, with the host's work between them.
   StreamRun run(const Pipeline&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);

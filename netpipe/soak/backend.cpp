@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "netpipe/soak/device_soak.hpp"
-#include "npgpu/clock.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/runner.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

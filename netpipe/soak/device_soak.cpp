@@ -11,11 +11,11 @@
 #include <thread>
 #include <utility>
 
-#include "netpipe/engine/frequent_reasons.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/soak/memory_test.hpp"
-#include "npgpu/clock.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/plan.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::soak {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "netpipe/energy/load.hpp"
-#include "npgpu/soak.hpp"
+#include "npgpu/vocabulary/load.hpp"
 
 namespace npgpu::soak {
 

@@ -6,7 +6,7 @@
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/soak/memory_test.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::soak {
 

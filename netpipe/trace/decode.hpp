@@ -6,10 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netpipe/process/child.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::trace {
 
@@ -42,5 +43,12 @@ DecodedFile in_child(std::size_t bytes, const std::string& file, const std::func
 process::Limits limits_for(std::size_t bytes);
 // "is damaged: HDF5 fails on it (Segmentation fault)"
 std::string died_of(const std::string& how);
+
+// What a child process made of a file, as the bytes that it sends through a pipe. The parent takes them without HDF5.
+
+std::string packed(const DecodedFile&);
+// Throws FormatError if these are not the bytes of one, or what a trace holds would not be sound: the child's memory
+// may have been written over.
+DecodedFile unpacked(std::string_view);
 
 }  // namespace npgpu::trace

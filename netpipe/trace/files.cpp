@@ -16,8 +16,8 @@
 #include <system_error>
 #include <utility>
 
-#include "netpipe/process/others.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/process/child.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::trace {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu {
 

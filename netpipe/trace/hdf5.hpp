@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::trace {
 

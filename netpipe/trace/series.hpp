@@ -15,7 +15,7 @@
 
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::trace {
 

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "netpipe/trace/hdf5.hpp"
-#include "npgpu/field.hpp"
-#include "npgpu/kinds.hpp"
-#include "npgpu/names.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/vocabulary/field.hpp"
+#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::trace {
 

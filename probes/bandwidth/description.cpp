@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/shapes.hpp"
 
 namespace npgpu {

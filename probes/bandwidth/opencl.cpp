@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "netpipe/devices/opencl/inventory.hpp"
-#include "netpipe/engine/each_once.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/patterns/patterns.hpp"
 #include "probes/shapes.hpp"

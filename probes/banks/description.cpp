@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "npgpu/laws.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/banks/shapes.hpp"
 #include "probes/patterns/patterns.hpp"
 

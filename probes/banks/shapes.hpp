@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::banks {
 

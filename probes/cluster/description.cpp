@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/cluster/shapes.hpp"
 
 namespace npgpu::cluster {

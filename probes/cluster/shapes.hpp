@@ -8,7 +8,7 @@
 //   write   every block writes there
 #pragma once
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::cluster {
 

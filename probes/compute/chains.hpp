@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
 

@@ -1,4 +1,4 @@
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/shapes.hpp"
 
 namespace npgpu {

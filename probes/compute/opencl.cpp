@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "netpipe/devices/opencl/inventory.hpp"
-#include "netpipe/engine/each_once.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/shapes.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/gemm/blas.hpp"
 
 namespace npgpu::cuda {

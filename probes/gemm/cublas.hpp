@@ -8,7 +8,7 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 #include "probes/gemm/elements.hpp"
 #include "probes/gemm/gemm.hpp"
 

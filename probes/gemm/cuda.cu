@@ -7,7 +7,7 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/host/facts.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/cuda.hpp"
 #include "probes/gemm/blas.hpp"
 #include "probes/gemm/cublas.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "netpipe/engine/each_once.hpp"
-#include "npgpu/probe_description.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/gemm/gemm.hpp"
 
 namespace npgpu::gemm {

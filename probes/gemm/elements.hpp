@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 #ifdef __CUDACC__
 #define NPGPU_GEMM_BOTH __host__ __device__

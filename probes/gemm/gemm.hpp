@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/simulate.hpp"
+#include "npgpu/model/simulate.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/gemm/elements.hpp"
 
 namespace npgpu::gemm {
@@ -86,7 +86,7 @@ struct PanelCosts {
   std::vector<Curve::Point> compute_of_fraction{};  // x: one panel's part of the columns, ascending
   int copy_engines = 2;
 };
-// The whole product by the simulator (npgpu/simulate.hpp): A, then the panels through the engines.
+// The whole product by the simulator (npgpu/model/simulate.hpp): A, then the panels through the engines.
 Seconds time_of(const Shape&, const PanelCosts&, std::uint32_t panels);
 // The fewest panels whose time is within 1 % of the best.
 std::uint32_t advised_panels(const Shape&, const PanelCosts&);

@@ -13,8 +13,8 @@
 
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/result.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/gemm/gemm.hpp"
 #include "probes/runner.hpp"
 

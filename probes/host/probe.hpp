@@ -7,7 +7,7 @@
 
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/engine/each_once.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "probes/compute/chains.hpp"
 #include "probes/host/threads.hpp"
 #include "probes/runner.hpp"

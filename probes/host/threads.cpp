@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "netpipe/devices/host/facts.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
 

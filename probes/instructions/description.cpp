@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/instructions/shapes.hpp"
 
 namespace npgpu::instructions {

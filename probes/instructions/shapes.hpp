@@ -8,7 +8,7 @@
 //   popc, shuffle, dpx       bits of x; another lane's x; max(x + 1, 0)
 #pragma once
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::instructions {
 

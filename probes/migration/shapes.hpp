@@ -10,7 +10,7 @@
 // written in place.
 #pragma once
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::migration {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "npgpu/laws.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/banks/shapes.hpp"
 #include "probes/patterns/patterns.hpp"
 

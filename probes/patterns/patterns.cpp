@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "netpipe/engine/each_once.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "probes/walks.hpp"
 
 namespace npgpu {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 #include "probes/shapes.hpp"
 
 namespace npgpu {

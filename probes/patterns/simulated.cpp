@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "netpipe/devices/simulated/warp_accesses.hpp"
+#include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "probes/patterns/patterns.hpp"
 
 namespace npgpu::simulated {

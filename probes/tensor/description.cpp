@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "netpipe/engine/each_once.hpp"
-#include "npgpu/probe_description.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/patterns/patterns.hpp"
 #include "probes/tensor/tiles.hpp"
 

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "netpipe/engine/everywhere.hpp"
-#include "npgpu/probe.hpp"
+#include "netpipe/engine/copy_cases.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::tensor {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/tma/shapes.hpp"
 
 namespace npgpu::tma {

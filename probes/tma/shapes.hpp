@@ -12,7 +12,7 @@
 // In the space l2 the set is one that L2 holds, in global it is far beyond.
 #pragma once
 
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::tma {
 

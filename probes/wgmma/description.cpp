@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/wgmma/shapes.hpp"
 
 namespace npgpu::wgmma {

@@ -17,9 +17,9 @@
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
 #include "netpipe/modules/cuda/copy_channel.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 using namespace npgpu;
 using cuda::check;

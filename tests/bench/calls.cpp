@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "netpipe/calls/kernels.hpp"
-#include "npgpu/call.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/call.hpp"
 
 namespace {
 

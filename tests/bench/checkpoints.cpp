@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/clock.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 using namespace npgpu;
 

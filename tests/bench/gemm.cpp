@@ -11,10 +11,10 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "probes/gemm/cublas.hpp"
 #include "probes/gemm/elements.hpp"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 using namespace npgpu;
 

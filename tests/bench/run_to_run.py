@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What differs from one run to the next of the same machine, beyond what a run's own visits show: where the numbers of
-netpipe/engine/drift.cpp come from.
+netpipe/engine/statistics.cpp come from.
 
     run_to_run.py run_1.h5 run_2.h5 ...       runs of the same plan on one GPU (default: h200_run_c, _d, _e)
 
@@ -23,7 +23,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 CLASSES = ("device-copies", "host-copies", "pageable-copies", "kernels", "host-probes", "calls", "jobs", "gated-jobs")
 BANDS = ("below 10 us", "100 us", "1 ms", "above")
 OF_95 = 1.959964
-SLOWED = 0x4 | 0x8 | 0x20 | 0x40 | 0x80  # as slowing_reasons of npgpu/series.hpp
+SLOWED = 0x4 | 0x8 | 0x20 | 0x40 | 0x80  # as slowing_reasons of npgpu/vocabulary/series.hpp
 # 0.975 quantiles of Student's t, of 1 to 4 degrees of freedom.
 STUDENT = (None, 12.7062, 4.3027, 3.1824, 2.7764)
 NO_CASE = ("schedule", "device_uuid", "device_name", "simulated", "binding", "error", "library", "limit_per_s",
@@ -124,7 +124,7 @@ def interval(us):
 
 
 def drifts_of(points):
-    """By class and band, as npgpu/drift.hpp has it."""
+    """By class and band, as npgpu/model/result.hpp has it."""
     of_class = collections.defaultdict(list)
     for point in points.values():
         if len(point.visits) > 1:
@@ -153,7 +153,7 @@ def share_held(rows, shares):
 
 
 def numbers_of_drift_cpp():
-    text = open(os.path.join(ROOT, "netpipe/engine/drift.cpp"), encoding="utf-8").read()
+    text = open(os.path.join(ROOT, "netpipe/engine/statistics.cpp"), encoding="utf-8").read()
     rows = re.findall(r"\{\{([\d., ]+)\}\},\s+// ([\w-]+)", text)
     return {name: [float(x) for x in numbers.split(",")] for numbers, name in rows}
 

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 using namespace npgpu;
 

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/error.hpp"
-#include "npgpu/function.hpp"
-#include "npgpu/model.hpp"
-#include "npgpu/predict.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/measuring/campaign.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 // A function of this program, measured into a trace, and a copy on a simulated device, whose module and family register
 // themselves. 0 if all is as it should be.

@@ -19,9 +19,9 @@
 #include <string>
 
 #include "netpipe/trace/decode.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace {
 

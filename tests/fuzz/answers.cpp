@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "fuzz.hpp"
-#include "npgpu/report.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu::fuzz {
 

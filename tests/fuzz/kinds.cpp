@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "fuzz.hpp"
-#include "netpipe/cli/glossary.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::fuzz {
 

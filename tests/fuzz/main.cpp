@@ -15,7 +15,7 @@
 #include <new>
 
 #include "fuzz.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 extern "C" const char* __asan_default_options() {

@@ -8,9 +8,9 @@
 #include <csignal>
 #include <string>
 
-#include "npgpu/error.hpp"
-#include "npgpu/job.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/job.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 extern char** environ;
 

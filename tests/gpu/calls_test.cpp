@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "npgpu/call.hpp"
+#include "npgpu/vocabulary/call.hpp"
 
 namespace calls_test {
 

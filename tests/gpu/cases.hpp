@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "npgpu/module.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu::test {
 

@@ -9,8 +9,8 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "npgpu/collective.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/collective.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace collectives_test {
 

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "netpipe/modules/cuda/copy_channel.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "tests/gpu/cases.hpp"
 
 namespace copies_test {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace gate_test {
 

@@ -11,7 +11,7 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/clock.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace inventory_test {
 

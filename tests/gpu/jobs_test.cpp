@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "netpipe/jobs/workload_kernels.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/job.hpp"
+#include "npgpu/vocabulary/job.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace jobs_test {
 

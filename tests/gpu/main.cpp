@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "npgpu/device.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The partition method on this machine's first GPU: right in every number of streams, timed whole and by stages.
-#include "npgpu/partition.hpp"
+#include "npgpu/vocabulary/partition.hpp"
 
 #include <doctest/doctest.h>
 

@@ -13,10 +13,10 @@
 #include "few_shapes.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/probe_description.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace probes_test {
 

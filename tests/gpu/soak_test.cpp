@@ -1,7 +1,5 @@
 // A soak's loads on this machine's GPUs, and the memory test: right where nothing is wrong, and a word that is spoiled
 // on purpose is found.
-#include "npgpu/soak.hpp"
-
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
@@ -11,7 +9,8 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/soak/memory_test.hpp"
-#include "npgpu/runner.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/load.hpp"
 
 namespace soak_test {
 

@@ -1,5 +1,5 @@
 // A probe that npgpu does not have, for a test: two files, of which this one says what it is and asks.
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
 

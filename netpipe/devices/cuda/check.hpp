@@ -4,10 +4,11 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cuda {
 
@@ -77,5 +78,16 @@ const Driver& driver();
 
 // "CUDA_ERROR_INVALID_VALUE", or the number where the driver cannot be asked.
 std::string name_of(CUresult) noexcept;
+
+// GPUs that were there and have stopped answering: fallen off the bus, or waiting for a reset.
+
+struct Loss {
+  std::string device;    // "cuda:1"
+  std::string evidence;  // "NVML: GPU is lost"
+};
+
+// Of the GPUs of the inventory: the calling thread's current one first, then the others. Nothing before the inventory
+// is made. Takes some milliseconds on a GPU that answers; call it where something has failed.
+std::optional<Loss> find_loss();
 
 }  // namespace npgpu::cuda

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "npgpu/clock.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::cuda {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cuda {
 

@@ -27,7 +27,7 @@
 #include <cstdint>
 
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/channel.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu::cuda {
 

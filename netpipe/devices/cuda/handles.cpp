@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "netpipe/devices/cuda/clearing.hpp"
-#include "netpipe/devices/cuda/second_process.hpp"
+#include "netpipe/devices/cuda/peers.hpp"
 
 namespace npgpu::cuda {
 

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "npgpu/transfer.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cuda {
 
@@ -76,5 +76,41 @@ void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cud
 void prefetch_to_device(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t);
 // Advice to the driver on pages: `host` is where they prefer to be, else the device.
 void advise(const void* managed, std::uint64_t bytes, cudaMemoryAdvise, bool host, int ordinal);
+
+// Owners of CUDA graphs: move-only, and their destructor is where the thing dies.
+
+class Graph {
+ public:
+  Graph() {
+    cudaGraph_t graph = nullptr;
+    check(cudaGraphCreate(&graph, 0), "making a graph");
+    graph_.reset(graph);
+  }
+  explicit Graph(cudaGraph_t taken) : graph_(taken) {}
+  cudaGraph_t get() const { return graph_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(cudaGraph_t graph) const { complain(cudaGraphDestroy(graph), "destroying a graph"); }
+  };
+  std::unique_ptr<CUgraph_st, Destroy> graph_;
+};
+
+class ExecutableGraph {
+ public:
+  ExecutableGraph() = default;
+  explicit ExecutableGraph(const Graph& graph) {
+    cudaGraphExec_t executable = nullptr;
+    check(cudaGraphInstantiate(&executable, graph.get(), 0), "instantiating a graph");
+    graph_.reset(executable);
+  }
+  cudaGraphExec_t get() const { return graph_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(cudaGraphExec_t graph) const { complain(cudaGraphExecDestroy(graph), "destroying a graph"); }
+  };
+  std::unique_ptr<CUgraphExec_st, Destroy> graph_;
+};
 
 }  // namespace npgpu::cuda

@@ -13,17 +13,16 @@
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
-#include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
-#include "netpipe/devices/gpu_driver.hpp"
 #include "netpipe/devices/host/kernel_log.hpp"
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
-#include "netpipe/devices/nvml/census.hpp"
+#include "netpipe/devices/nvidia.hpp"
+#include "netpipe/devices/nvml/nvml.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "netpipe/engine/nvlink.hpp"
-#include "npgpu/clock.hpp"
-#include "npgpu/series.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/series.hpp"
 
 namespace npgpu::cuda {
 

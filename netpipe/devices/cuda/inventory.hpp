@@ -12,7 +12,7 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/nvml/nvml.hpp"
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::cuda {
 

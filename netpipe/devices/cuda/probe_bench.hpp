@@ -16,7 +16,7 @@
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/nvidia.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::cuda {
 

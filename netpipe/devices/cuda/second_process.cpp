@@ -1,5 +1,3 @@
-#include "netpipe/devices/cuda/second_process.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -15,10 +13,11 @@
 #include <utility>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/process/child.hpp"
-#include "netpipe/process/pipe.hpp"
-#include "npgpu/device.hpp"
+#include "netpipe/process/descriptor.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::cuda {
 

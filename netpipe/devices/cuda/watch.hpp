@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "netpipe/devices/nvml/nvml.hpp"
-#include "npgpu/disturbance.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cuda {
 

@@ -4,8 +4,6 @@
 #include <fstream>
 #include <optional>
 
-#include "netpipe/devices/host/keyed_file.hpp"
-
 namespace npgpu::host {
 
 namespace fs = std::filesystem;

@@ -1,15 +1,32 @@
-// What the control groups (cgroups, version 1 and 2) that this process is in allow of memory and processors.
+// Files of the system with a line "key value" for each number (memory.stat, cpu.stat, meminfo).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
+
+// The number behind `key`; nothing where the file or the key is not there.
+inline std::optional<std::uint64_t> number_after(const std::filesystem::path& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string word;
+    std::uint64_t value = 0;
+    if (words >> word >> value && word == key) return value;
+  }
+  return std::nullopt;
+}
+
+// What the control groups (cgroups, version 1 and 2) that this process is in allow of memory and processors.
 
 // The folder of one group, and the group's path as the system counts it: "/" is the topmost that is seen here.
 struct Cgroup {

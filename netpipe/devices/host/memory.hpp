@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "npgpu/transfer.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::host {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/device.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::host {
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "netpipe/devices/host/facts.hpp"
-#include "netpipe/devices/host/nodes.hpp"
-#include "npgpu/clock.hpp"
+#include "netpipe/devices/host/topology.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::host {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
 

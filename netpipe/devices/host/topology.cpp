@@ -10,9 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "netpipe/devices/host/nodes.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
 

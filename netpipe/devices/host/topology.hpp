@@ -1,5 +1,7 @@
-// Where this process runs, and binding to the part of the machine that is nearest a device.
+// Which NUMA node to bind to: decided from a topology, without touching the thread. Private to this folder.
 #pragma once
+
+#include <hwloc.h>
 
 #include <memory>
 #include <optional>
@@ -7,6 +9,52 @@
 #include <vector>
 
 namespace npgpu::host {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* t) const { hwloc_topology_destroy(t); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_s* b) const { hwloc_bitmap_free(b); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
+
+// This machine, loaded once. Throws Error(failed).
+hwloc_topology_t this_machine();
+// For tests: "node:2 core:2 pu:1" (hwloc's synthetic form).
+Topology synthetic_machine(const std::string& description);
+
+// The one node with processors that `device` hangs on, or the only one there is; null if unknown.
+hwloc_obj_t node_of_device(hwloc_topology_t, const std::string& pci_bus_id);
+// The node whose memory `cpu` has as its own; null if unknown.
+hwloc_obj_t node_of_cpu(hwloc_topology_t, unsigned cpu);
+
+// NUMA nodes that have processors, by the system's numbers. Others have memory only: a GPU's, HBM, or behind CXL.
+std::vector<int> nodes_with_cpus(hwloc_topology_t);
+// Those others: "2 (HBM, 16 GiB), 3 (HBM, 16 GiB)"; empty where there are none.
+std::string memory_only_nodes(hwloc_topology_t);
+// Why a thread that is allowed `allowed` cannot run on that node, and what would make it run, in one sentence; nothing
+// if it can.
+std::optional<std::string> why_not_on(hwloc_topology_t, int node, hwloc_const_bitmap_t allowed);
+
+struct NodeChoice {
+  hwloc_obj_t node = nullptr;  // null: do not bind
+  Bitmap cpus;                 // of the node, and allowed
+  std::string text;
+};
+// What binding to `node` means for a thread that is allowed `allowed`. `whose` names what the node is near to.
+NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::string& whose);
+
+// The first allowed cpu of each core that has one; every allowed cpu where the machine does not say which cores it has.
+std::vector<unsigned> cpu_of_each_core(hwloc_topology_t, hwloc_const_bitmap_t allowed);
+
+// What the calling thread is confined to; all that the machine allows where the system does not say.
+Bitmap thread_cpus();
+
+std::string cpu_list(hwloc_const_bitmap_t);  // "0-15,32-47"
+
+// Where this process runs, and binding to the part of the machine that is nearest a device.
 
 struct NodeChoice;
 

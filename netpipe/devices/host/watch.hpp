@@ -9,14 +9,16 @@
 // else is blamed for that. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "npgpu/disturbance.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
 
@@ -80,6 +82,27 @@ class Watch final : public DeviceWatch {
   std::string who_;
   std::deque<Processors> noted_;  // of the last window and a little more, oldest first
   Processors begin_;
+};
+
+// The energy of the host's processors by RAPL, as Linux shows it under /sys/class/powercap; most systems let root alone
+// read it. The counter of a package steps every millisecond, and wraps.
+
+class Rapl {
+ public:
+  // `root`: /sys/class/powercap, or a test's folder like it. `why` is set where nothing can be read.
+  Rapl(const std::filesystem::path& root, std::string& why);
+  bool is_readable() const { return !packages_.empty(); }
+  // Of all packages, since this was made.
+  double joules();
+
+ private:
+  struct Package {
+    std::filesystem::path counter;
+    std::uint64_t range_uj = 0;  // the counter goes from 0 to this
+    std::uint64_t last_uj = 0;
+  };
+  std::vector<Package> packages_;
+  double sum_uj_ = 0;
 };
 
 }  // namespace npgpu::host

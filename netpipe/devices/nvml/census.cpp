@@ -1,5 +1,3 @@
-#include "netpipe/devices/nvml/census.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>

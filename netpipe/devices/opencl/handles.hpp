@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "netpipe/devices/opencl/check.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::opencl {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "netpipe/devices/host/topology.hpp"
-#include "netpipe/devices/opencl/library.hpp"
-#include "npgpu/device.hpp"
+#include "netpipe/devices/opencl/check.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::opencl {
 

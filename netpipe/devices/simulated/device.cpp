@@ -9,7 +9,7 @@
 #include <set>
 
 #include "netpipe/devices/simulated/library.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

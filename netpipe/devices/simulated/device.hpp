@@ -27,8 +27,8 @@
 
 #include "netpipe/devices/simulated/spec.hpp"
 #include "netpipe/devices/simulated/timeline.hpp"
-#include "netpipe/engine/normal.hpp"
-#include "npgpu/channel.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/measuring/runner.hpp"
 
 namespace npgpu::simulated {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "npgpu/energy.hpp"
+#include "npgpu/vocabulary/load.hpp"
 
 namespace npgpu::simulated {
 

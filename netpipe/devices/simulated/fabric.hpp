@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-#include "netpipe/devices/simulated/stream_record.hpp"
+#include "netpipe/devices/simulated/timeline.hpp"
 
 namespace npgpu::simulated {
 

@@ -1,6 +1,6 @@
 #include "netpipe/devices/simulated/json_object.hpp"
 
-#include "netpipe/files/json_input.hpp"
+#include "netpipe/files/input.hpp"
 
 namespace npgpu::simulated {
 

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

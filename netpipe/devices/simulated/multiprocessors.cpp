@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/engine/saturated.hpp"
-#include "npgpu/error.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

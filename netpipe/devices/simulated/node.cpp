@@ -12,8 +12,7 @@
 
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/library.hpp"
-#include "netpipe/devices/simulated/read_once.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "netpipe/devices/simulated/spec.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::simulated {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "netpipe/devices/simulated/json_object.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

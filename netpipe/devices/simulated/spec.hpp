@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "netpipe/devices/simulated/condition.hpp"
-#include "netpipe/devices/simulated/course.hpp"
-#include "npgpu/device.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::simulated {
 

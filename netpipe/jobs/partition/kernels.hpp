@@ -5,7 +5,7 @@
 
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/jobs/partition/rows.hpp"
-#include "npgpu/partition.hpp"
+#include "npgpu/vocabulary/partition.hpp"
 
 namespace npgpu::cuda {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "netpipe/engine/everywhere.hpp"
+#include "netpipe/engine/copy_cases.hpp"
 
 namespace npgpu::partition {
 

@@ -11,7 +11,7 @@
 
 #include "netpipe/jobs/partition/runner.hpp"
 #include "netpipe/jobs/simulated_runner.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::partition {
 

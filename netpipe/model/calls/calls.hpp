@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/model.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 

@@ -1,3 +1,5 @@
+#include "npgpu/model/figures.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,15 +7,14 @@
 #include <iterator>
 #include <map>
 
-#include "netpipe/engine/sort_stably.hpp"
-#include "netpipe/model/collectives/slow_links.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "netpipe/model/collectives/health.hpp"
 #include "netpipe/model/judge.hpp"
+#include "netpipe/model/matrix/findings.hpp"
 #include "netpipe/model/matrix/links.hpp"
-#include "netpipe/model/matrix/matrix_findings.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
 #include "netpipe/model/medians.hpp"
-#include "npgpu/collective_figures.hpp"
-#include "npgpu/compare.hpp"
+#include "npgpu/model/compare.hpp"
 
 namespace npgpu {
 

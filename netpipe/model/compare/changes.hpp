@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -62,5 +64,34 @@ Tested set_change(Change&, const std::array<std::vector<double>, 2>& numbers, do
 
 // Corrects p over all of them, sets what each could have shown, and judges.
 void judge_all(std::vector<Tested>&);
+
+// Which points of a curve are judged together.
+
+struct Part {
+  Third third = Third::all;  // whose tolerance it has
+  Indices points;
+};
+
+// A curve's points that both sides have, in thirds; all in one part where they are less than six.
+std::vector<Part> thirds_of(const CaseCurve&);
+std::vector<Part> thirds_of(const Indices&);  // of these points, in their order
+
+// Of the points that both sides have: those of at least an eighth of the largest size, the three first of up to 64 KiB,
+// or those whose rate is within 2 % of the best among the larger half. None where no such point is common.
+Part part_of_figure(const CaseCurve&, Among);
+// "64 MiB .. 192 MiB": the first and the last of some points.
+std::string span_text(const CaseCurve&, const Indices&);
+
+// ---- a key figure of these points ----
+
+// With "one block" where that alone was measured.
+std::string figure_name(const FigureChoice&, const CaseCurve&, const Indices&);
+// From us to the figure's unit, with the work of its points.
+double in_unit(double us, FigureUnit, const CaseCurve&, const Indices&);
+
+// What work costs in energy, before and now.
+
+// One for each kind of work, in the order of A, then those that B alone has. `tolerance`: as given, else usual.
+std::vector<EnergyChange> energy_changes(const std::vector<Run>&, std::optional<double> tolerance);
 
 }  // namespace npgpu::model

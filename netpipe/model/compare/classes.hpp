@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "netpipe/model/compare/parts.hpp"
+#include "netpipe/model/compare/changes.hpp"
+#include "npgpu/report/report.hpp"
 
 namespace npgpu::model {
 
@@ -31,4 +34,29 @@ class SharedChanges {
   void set_usual(const std::vector<CaseCurve>&);
 };
 
+// What runs of one machine differ by, and what a change has to be to matter.
+
+// What two runs of one machine differed by at most.
+Tolerances usual_tolerances();
+
+// What matters: as given for all classes, else by class.
+Tolerances tolerances_of(std::optional<double> given);
+
 }  // namespace npgpu::model
+
+namespace npgpu {
+
+// Who A and B of a comparison are: what both say of themselves, and what they do not share.
+
+struct WhoRow {
+  std::string what;  // "driver"
+  std::string a, b;  // of all runs, each once
+  bool differs() const { return a != b; }
+};
+// In the order in which they should be read, without rows that neither side knows.
+std::vector<WhoRow> who(const ComparisonReport&);
+bool is_simulated(const ComparisonReport&);  // a device of either side
+// What makes a comparison doubtful: an unfinished run, another version of npgpu, one run on both sides.
+std::vector<std::string> doubts_of(const ComparisonReport&);
+
+}  // namespace npgpu

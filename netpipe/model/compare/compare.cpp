@@ -1,14 +1,169 @@
-#include "npgpu/compare.hpp"
+// Whether two sides measured the same hardware, as far as it decides what may be called a regression.
+#include "npgpu/model/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
+#include "netpipe/model/compare/changes.hpp"
 #include "netpipe/model/compare/classes.hpp"
-#include "netpipe/model/compare/energies.hpp"
-#include "netpipe/model/compare/parts.hpp"
-#include "netpipe/model/compare/tolerances.hpp"
+#include "netpipe/model/compare/curves.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
+
+namespace {
+
+using Texts = std::set<std::string>;
+
+bool is_host(const std::string& device) { return device == "host"; }
+
+// Names of the devices that its series are about.
+Texts devices_of(Runs runs, bool host) {
+  Texts all;
+  for (const Trace* trace : runs)
+    for_each_kind([&]<class K>() {
+      for (const Series<K>& series : trace->of<K>())
+        if (is_host(device_of(series.question)) == host && !series.device_name.empty()) all.insert(series.device_name);
+    });
+  return all;
+}
+
+// "132 multiprocessors", as provenance has it.
+Texts sizes_of(Runs runs) {
+  Texts all;
+  for (const Trace* trace : runs)
+    for (const auto& [group, facts] : trace->provenance)
+      for (const char* key : {"multiprocessors", "sms"})
+        if (const double count = number_fact(facts, key); group != "host" && count > 0)
+          all.insert(fmt::format("{:.0f} multiprocessors", count));
+  return all;
+}
+
+// Empty where they are the same, or one of them is not known.
+std::string differing(std::string_view what, const Texts& a, const Texts& b) {
+  if (a == b || a.empty() || b.empty()) return {};
+  return fmt::format("{}: {} in A, {} in B", what, fmt::join(a, ", "), fmt::join(b, ", "));
+}
+
+// By slot: UUIDs of the GPUs that stood there.
+std::map<std::string, Texts> cards_of(Runs runs) {
+  std::map<std::string, Texts> all;
+  for (const Trace* trace : runs) {
+    const model::DeviceSlots slots = model::device_slots(*trace);
+    for_each_kind([&]<class K>() {
+      for (const Series<K>& series : trace->of<K>())
+        if (const auto slot = slots.find(device_of(series.question));
+            slot != slots.end() && !series.simulated && !series.device_uuid.empty())
+          all[slot->second].insert(series.device_uuid.substr(0, std::string_view("GPU-00000000").size()));
+    });
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string other_cards(Runs a, Runs b) {
+  const auto of_a = cards_of(a), of_b = cards_of(b);
+  Texts apart_a, apart_b;
+  for (const auto& [slot, cards] : of_a) {
+    const auto same_slot = of_b.find(slot);
+    if (same_slot == of_b.end()) continue;
+    if (std::ranges::any_of(cards, [&](const std::string& card) { return same_slot->second.contains(card); })) continue;
+    apart_a.insert(cards.begin(), cards.end());
+    apart_b.insert(same_slot->second.begin(), same_slot->second.end());
+  }
+  if (apart_a.empty()) return {};
+  return fmt::format("{} in A, {} in B", fmt::join(apart_a, ", "), fmt::join(apart_b, ", "));
+}
+
+std::string other_hardware(Runs a, Runs b) {
+  std::string why = differing("the GPUs differ", devices_of(a, false), devices_of(b, false));
+  if (why.empty() && !devices_of(a, false).empty() && !devices_of(b, false).empty())
+    why = differing("the GPUs differ", sizes_of(a), sizes_of(b));
+  return why.empty() ? differing("the hosts' processors differ", devices_of(a, true), devices_of(b, true)) : why;
+}
+
+// What stands for a device: which cases of each kind give key figures.
+
+namespace {
+
+std::string copy_way(Direction direction) {
+  switch (direction) {
+    case Direction::h2d: return "host to device";
+    case Direction::d2h: return "device to host";
+    case Direction::d2d: return "within the device";
+    case Direction::h2h: return "within the host";
+    case Direction::peer: break;
+  }
+  return "device to device";
+}
+
+}  // namespace
+
+std::vector<FigureChoice> Transfers::key_figures(const TransferCase& c, std::uint32_t lane) {
+  constexpr auto rate = FigureUnit::bytes_per_s;
+  if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0 || is_beside(c)) return {};
+  if (is_between_ranks(c)) {
+    const std::string ends = c.source + '>' + c.target + (c.access == Access::staged ? ", staged" : "");
+    if (c.async || c.chunk_bytes || c.pattern == Pattern::duplex) return {};
+    if (c.pattern == Pattern::stream) return {{"messages one way, " + ends, Among::largest, rate}};
+    return {{"smallest message, " + ends, Among::smallest}, {"largest message, " + ends, Among::largest, rate}};
+  }
+  const auto question = question_of(c);
+  if (!question) return {};
+  const std::string cold = c.cache == Cache::cold ? ", cold" : "";
+  switch (*question) {
+    case CopyQuestion::to_device:
+    case CopyQuestion::to_host:
+    case CopyQuestion::within_device:
+    case CopyQuestion::within_device_cold:
+    case CopyQuestion::to_peer:
+    case CopyQuestion::within_host:
+    case CopyQuestion::within_host_cold: return {{"copy, " + copy_way(c.direction) + cold, Among::largest, rate}};
+    case CopyQuestion::both_ways:
+      return {{"both ways, " + copy_way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
+    case CopyQuestion::to_device_pageable:
+    case CopyQuestion::to_host_pageable: return {{"pageable copy, " + copy_way(c.direction), Among::largest, rate}};
+    case CopyQuestion::to_device_blocking:
+    case CopyQuestion::to_host_blocking: return {{"smallest copy, " + copy_way(c.direction), Among::smallest}};
+    case CopyQuestion::to_device_queued:
+    case CopyQuestion::to_host_queued:
+    case CopyQuestion::to_device_write_combined:
+    case CopyQuestion::within_host_both_ways:
+    case CopyQuestion::there_and_back:
+    case CopyQuestion::there_and_back_pageable:
+    case CopyQuestion::there_and_back_in_host: break;
+  }
+  return {};
+}
+
+std::vector<FigureChoice> Probes::key_figures(const ProbeCase& c, std::uint32_t) {
+  return description_of(c).key_figures(c);
+}
+
+std::vector<FigureChoice> Jobs::key_figures(const JobCase& c, std::uint32_t) {
+  if (c.workload != Workload::none) return {};
+  if (c.pool == StreamPool::fresh) return {{"jobs in fresh streams"}};
+  if (c.gating == Gating::gated) return {{"copies in streams"}};
+  return {};
+}
+
+std::vector<FigureChoice> Calls::key_figures(const CallCase& c, std::uint32_t) {
+  if (is_beside(c)) return {};
+  const auto question = question_of(c);
+  if (question == CallQuestion::launch) return {{"launch alone", Among::smallest}};
+  if (question == CallQuestion::launch_in_a_row) return {{"launch back to back", Among::smallest}};
+  if (question == CallQuestion::signal) return {{"launch until the host sees it", Among::smallest}};
+  if (c.call == Call::function) return {{fmt::format("{}, {}", c.function, npgpu::name(c.spacing))}};
+  if (c.call == Call::graph_launch && c.spacing == Spacing::alone)
+    return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
+  return {};
+}
 
 namespace {
 

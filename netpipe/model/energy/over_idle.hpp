@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "npgpu/statistics.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::model {
 

@@ -88,7 +88,7 @@ std::size_t count_of(const std::vector<double>& logs) {
 }
 
 // Sets shares, limits and, of what the host has the larger part in, the host's own.
-ItemColumn judged(const FigureColumn& from, const Machines& machines, const FleetRules& rules, double chance) {
+ItemColumn judged_text(const FigureColumn& from, const Machines& machines, const FleetRules& rules, double chance) {
   ItemColumn column{{.figure = from.of.kind, .title = from.of.name, .at = from.of.at, .unit = from.of.unit}, {}};
   FleetItem& item = column.item;
   KnownScatter known = known_scatter(item.figure);
@@ -145,7 +145,7 @@ std::vector<ItemColumn> columns_of(const std::vector<Sightings>& members, const 
   for (const FigureColumn& one : figures) tests += count_of(one.value);
   const double chance = rules.chance / static_cast<double>(std::max<std::size_t>(tests, 1));
   std::vector<ItemColumn> all;
-  for (const FigureColumn& one : figures) all.push_back(judged(one, machines, rules, chance));
+  for (const FigureColumn& one : figures) all.push_back(judged_text(one, machines, rules, chance));
   return all;
 }
 

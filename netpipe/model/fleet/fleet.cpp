@@ -1,5 +1,5 @@
 // From runs to groups of GPUs, each judged by its own medians, and what is said of all of them.
-#include "npgpu/fleet.hpp"
+#include "npgpu/judge/fleet.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/fleet/group.hpp"
 
 namespace npgpu {
@@ -94,7 +94,7 @@ void say_who_cannot_be_told_apart(Fleet& fleet) {
 }
 
 // What is slow on most GPUs of a group is usual there: only its own limits show that it is slow.
-void say_who_is_slow_alone(FleetGroup& group, const std::vector<Sightings>& sightings) {
+void note_gpus_below_own_limits(FleetGroup& group, const std::vector<Sightings>& sightings) {
   if (!group.judged) return;
   // Calls and pageable copies are the host's, whose limits are coarse.
   const auto is_grave_rate = [](const FleetDefect& one) {
@@ -142,7 +142,7 @@ void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, con
   const model::GroupOf all{group.members, sightings, columns, machines, is_large, group.judged};
   group.hosts = model::slow_hosts_of(all);
   group.suspects = model::suspects_of(all, group.hosts, rules);
-  say_who_is_slow_alone(group, sightings);
+  note_gpus_below_own_limits(group, sightings);
 }
 
 // A few GPUs whose link can have less than the many others of the same model and driver: each is to be looked at.

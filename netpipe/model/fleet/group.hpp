@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/model/siblings.hpp"
-#include "npgpu/fleet.hpp"
+#include "netpipe/model/judge.hpp"
+#include "npgpu/judge/fleet.hpp"
 
 namespace npgpu::model {
 

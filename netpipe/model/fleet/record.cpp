@@ -10,15 +10,14 @@
 #include <map>
 #include <variant>
 
-#include "netpipe/engine/sort_stably.hpp"
-#include "netpipe/model/compare/questions.hpp"
-#include "netpipe/model/health/device_health.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/health/models.hpp"
+#include "netpipe/model/health/references.hpp"
 #include "netpipe/model/health/soak.hpp"
-#include "netpipe/model/siblings.hpp"
-#include "npgpu/catalogue.hpp"
-#include "npgpu/fleet.hpp"
+#include "netpipe/model/judge.hpp"
+#include "npgpu/judge/fleet.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
 
@@ -32,7 +31,7 @@ constexpr std::size_t few_smallest = 3;
 // the one with the best rate.
 enum class Taken { largest, smallest, best };
 
-struct FigureOf {
+struct KeyFigureOf {
   FigureKind kind = FigureKind::link;
   std::string name{};
   FigureUnit unit = FigureUnit::us;
@@ -48,7 +47,7 @@ std::string way_of(Direction direction) {
   return direction == Direction::h2d ? "host to device" : direction == Direction::d2h ? "device to host" : "";
 }
 
-std::vector<FigureOf> key_figures_in(const TransferSeries& series) {
+std::vector<KeyFigureOf> key_figures_in(const TransferSeries& series) {
   constexpr auto rate = FigureUnit::bytes_per_s;
   const TransferCase& c = series.question;
   const std::string way = way_of(c.direction);
@@ -76,7 +75,7 @@ std::vector<FigureOf> key_figures_in(const TransferSeries& series) {
   }
 }
 
-std::vector<FigureOf> key_figures_in(const ProbeSeries& series) {
+std::vector<KeyFigureOf> key_figures_in(const ProbeSeries& series) {
   const ProbeCase& c = series.question;
   const double cache = static_cast<double>(series.layout.cache_bytes);
   const auto question = question_of(c);
@@ -96,7 +95,7 @@ std::vector<FigureOf> key_figures_in(const ProbeSeries& series) {
   return {};
 }
 
-std::vector<FigureOf> key_figures_in(const CallSeries& series) {
+std::vector<KeyFigureOf> key_figures_in(const CallSeries& series) {
   const CallCase& c = series.question;
   const auto question = question_of(c);
   if (!question) return {};
@@ -114,7 +113,8 @@ double bytes_at(const auto& axes) {
 template <class K> double log_rate_at(const Result<K>& point) { return std::log(point.work / point.time_us.value); }
 
 // Points in order of their axes.
-template <class K> std::vector<const Result<K>*> points_for(const std::vector<Result<K>>& times, const FigureOf& want) {
+template <class K>
+std::vector<const Result<K>*> points_for(const std::vector<Result<K>>& times, const KeyFigureOf& want) {
   std::vector<const Result<K>*> points;
   for (const Result<K>& time : times)
     if (time.usable() && time.lane == want.lane && is_figure(time.time_us.value) && want.takes(bytes_at(time.axes)) &&
@@ -137,7 +137,7 @@ template <class K> std::vector<const Result<K>*> points_for(const std::vector<Re
 }
 
 // Geometric means over the points, in the unit: of the values, and of both ends of their intervals.
-template <class K> FleetFigure key_figure_of(const FigureOf& want, const std::vector<Result<K>>& times) {
+template <class K> FleetFigure key_figure_of(const KeyFigureOf& want, const std::vector<Result<K>>& times) {
   FleetFigure figure{want.kind, want.name, {}, want.unit};
   const auto points = points_for(times, want);
   if (points.empty()) return figure;
@@ -168,10 +168,10 @@ template <class K> FleetFigure key_figure_of(const FigureOf& want, const std::ve
 
 template <class K> void add_key_figures(std::vector<FleetFigure>& all, const std::vector<const Series<K>*>& some) {
   for (const Series<K>* series : some) {
-    const std::vector<FigureOf> wanted = key_figures_in(*series);
+    const std::vector<KeyFigureOf> wanted = key_figures_in(*series);
     if (wanted.empty()) continue;
     const auto times = results(*series);
-    for (const FigureOf& want : wanted) {
+    for (const KeyFigureOf& want : wanted) {
       // Of several modules the first.
       if (std::ranges::find(all, want.name, &FleetFigure::name) != all.end()) continue;
       FleetFigure figure = key_figure_of(want, times);

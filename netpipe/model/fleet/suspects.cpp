@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/fleet/group.hpp"
 #include "netpipe/model/judge.hpp"
 

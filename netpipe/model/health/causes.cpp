@@ -1,5 +1,3 @@
-#include "netpipe/model/health/causes.hpp"
-
 #include "netpipe/model/health/metrics.hpp"
 
 namespace npgpu::model {
@@ -18,7 +16,7 @@ Maybe if_bad(const Findings& findings, std::string_view metric, std::string caus
 std::string by_quota() { return causes_text(static_cast<std::uint32_t>(Cause::host_limited)); }
 std::uint64_t reasons_of(const Findings& findings) {
   std::uint64_t reasons = 0;
-  findings.of.each_visit([&](const VisitInfo& visit, bool) { reasons |= visit.telemetry.throttle_reasons; });
+  findings.device.each_visit([&](const VisitInfo& visit, bool) { reasons |= visit.telemetry.throttle_reasons; });
   return reasons;
 }
 
@@ -36,7 +34,7 @@ std::string with_text_of(const Findings& findings, const char* metric, std::stri
 
 bool is_clock_lowered(const Findings& findings) {
   const HealthFinding* const clock = findings.find("sm_clock");
-  return clock && clock->value < is_its_maximum * findings.of.fact("max_sm_clock_mhz");
+  return clock && clock->value < is_its_maximum * findings.device.fact("max_sm_clock_mhz");
 }
 
 }  // namespace
@@ -55,7 +53,7 @@ Maybe neighbour(const Findings& findings, const std::string& metric) {
 }
 
 Maybe lost_device(const Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   if (const auto loss = loss_of(of)) {
     std::string read = *loss;
     if (const HealthFinding* const xid = findings.find("xid"); xid && xid->health != Health::skip)
@@ -92,7 +90,7 @@ Maybe degraded_link(const Findings& findings) {
 }
 
 Maybe lesser_slot(const Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const HealthFinding* const link = findings.find("pcie_link");
   if (!link || link->health != Health::warn || !is_lesser_slot(of)) return std::nullopt;
   const double of_both = of.fact("max_pcie_generation"), of_gpu = of.fact("gpu_max_pcie_generation");
@@ -164,7 +162,7 @@ Maybe wrong_results(const Findings& findings) {
   const HealthFinding* const results = findings.find("results");
   if (results && results->if_failed == CheckVerdict::failed_to_run) return std::nullopt;  // none was compared
   std::size_t wrong = 0, between_gpus = 0;
-  for (const TransferSeries* series : findings.of.all<Transfers>())
+  for (const TransferSeries* series : findings.device.all<Transfers>())
     for (const TransferSample& sample : series->samples) {
       wrong += sample.intact == 0;
       between_gpus += sample.intact == 0 && series->question.direction == Direction::peer;
@@ -180,7 +178,7 @@ Maybe wrong_results(const Findings& findings) {
 }
 
 Maybe errors(const Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   if (of.has_failure(Failure::context))
     return if_bad(findings, "errors", "context",
                   "a kernel faulted, and the process's context on the GPU is dead: what came after it failed, too",

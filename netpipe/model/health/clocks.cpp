@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/health/models.hpp"
+#include "netpipe/model/health/references.hpp"
 #include "netpipe/model/health/soak.hpp"
 
 namespace npgpu::model {
@@ -22,7 +22,7 @@ double multiprocessors_that_ran(const DeviceRecord& of, double reported) {
 }
 
 void judge_multiprocessors(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   double reported = of.fact("multiprocessors");
   if (std::isnan(reported)) reported = of.fact("sms");
   const double ran = std::isnan(reported) ? not_measured : multiprocessors_that_ran(of, reported);
@@ -131,7 +131,7 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
   Health health = Health::pass;
   if (share >= is_its_maximum) {
     text += fmt::format(" (its maximum{})", middle < most ? fmt::format(" is {:.0f}", most) : "");
-  } else if (is_power_limited && has_usual_power_limit(findings.of)) {
+  } else if (is_power_limited && has_usual_power_limit(findings.device)) {
     text += fmt::format(", of {:.0f} at most: held at the usual power limit", most);
   } else {
     text += fmt::format(", and {:.0f} is its maximum", most);
@@ -151,8 +151,8 @@ void judge_throttling(Findings& findings, const Load& load) {
     findings.skip("throttle", "throttle reasons: not read during the run");
     return;
   }
-  if (load.slowed == 0 && !findings.of.state("unread_throttle").empty()) {
-    findings.skip("throttle", "throttle reasons: " + findings.of.why_unread("throttle"));
+  if (load.slowed == 0 && !findings.device.state("unread_throttle").empty()) {
+    findings.skip("throttle", "throttle reasons: " + findings.device.why_unread("throttle"));
     return;
   }
   if (load.slowed == 0) {
@@ -160,7 +160,7 @@ void judge_throttling(Findings& findings, const Load& load) {
     return;
   }
   const bool only_power = is_held_by_power_alone(load);
-  const bool is_usual_limit = only_power && has_usual_power_limit(findings.of);
+  const bool is_usual_limit = only_power && has_usual_power_limit(findings.device);
   // A reason that was seen in so few visits that one of a hundred explains them does not say that the device is slow.
   // Of a soak it is known how long it lasted.
   constexpr double rare = 0.01;
@@ -182,8 +182,8 @@ void judge_throttling(Findings& findings, const Load& load) {
 }
 
 void judge_power(Findings& findings, const Load& load) {
-  const double limit = power_fact(findings.of, "power_limit_w"),
-               usual = power_fact(findings.of, "default_power_limit_w"), as_read = load.unbelievable.power_w;
+  const double limit = power_fact(findings.device, "power_limit_w"),
+               usual = power_fact(findings.device, "default_power_limit_w"), as_read = load.unbelievable.power_w;
   if (std::isnan(load.power_w) && std::isnan(limit)) {
     findings.skip("power", std::isnan(as_read) ? "power: not in this trace" : "power: " + why_not_read(as_read, "W"));
     return;
@@ -207,7 +207,7 @@ void judge_temperature(Findings& findings, const Load& load) {
     return;
   }
   constexpr double usual_slowdown = 87, margin = 5;  // degrees; below the slowdown of recent data-centre GPUs
-  double slowdown = findings.of.fact("slowdown_temperature_c");
+  double slowdown = findings.device.fact("slowdown_temperature_c");
   if (!is_temperature(slowdown)) slowdown = not_measured;
   const std::string basis = std::isnan(slowdown) ? "usual: the GPU's own is not in this trace" : "slows down at";
   if (std::isnan(slowdown)) slowdown = usual_slowdown;
@@ -224,7 +224,7 @@ void judge_temperature(Findings& findings, const Load& load) {
 }  // namespace
 
 void judge_clocks(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   judge_multiprocessors(findings);
   const Load load = load_of(of);
   judge_throttling(findings, load);

@@ -1,13 +1,119 @@
-// Rates and times of copies, by ranges of sizes, against what link and memory could do.
+// What the PCIe link is trained to, against the most that GPU and slot can have together.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
-#include "netpipe/engine/saturated.hpp"
-#include "netpipe/model/health/efficiency.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/catalogue.hpp"
+#include "netpipe/model/health/references.hpp"
+#include "npgpu/model/compare.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
+
+namespace {
+
+std::string link_text(double generation, double lanes) { return fmt::format("PCIe Gen{:g} x{:g}", generation, lanes); }
+
+// What the GPU or the slot could have beyond what they have together.
+std::string more_of_one(const DeviceRecord& of, double generation, double lanes) {
+  std::string text;
+  if (of.fact("gpu_max_pcie_generation") > generation)
+    text += fmt::format("; the GPU could have Gen{:g}", of.fact("gpu_max_pcie_generation"));
+  if (usual_lanes(of) > lanes) text += fmt::format("; the GPU could have x{:g}", usual_lanes(of));
+  if (of.fact("slot_pcie_generation") > generation)
+    text += fmt::format("; the slot could have Gen{:g}", of.fact("slot_pcie_generation"));
+  if (of.fact("slot_pcie_lanes") > lanes)
+    text += fmt::format("; the slot could have x{:g}", of.fact("slot_pcie_lanes"));
+  return text;
+}
+
+// Bytes per second of one direction, at most (PCI Express Base Specification).
+double pcie_rate(double generation, double lanes) {
+  constexpr double of_a_lane[] = {0.25e9, 0.5e9, 0.985e9, 1.970e9, 3.939e9, 7.563e9};
+  const bool is_known = generation >= 1 && generation <= static_cast<double>(std::size(of_a_lane));
+  return is_known ? of_a_lane[static_cast<std::size_t>(generation) - 1] * lanes : not_measured;
+}
+
+// The best that was measured of copies between host and GPU; 0 where none was.
+double best_copy_rate(const DeviceRecord& of) {
+  double best = 0;
+  for (const TransferSeries* series : of.all<Transfers>()) {
+    const Direction direction = series->question.direction;
+    if (direction != Direction::h2d && direction != Direction::d2h) continue;
+    for (const TransferResult& point : results(*series))
+      if (point.lane == 0 && point.usable() && point.time_us.value > 0)
+        best = std::max(best, static_cast<double>(point.axes.bytes) / point.time_us.value * 1e6);
+  }
+  return best;
+}
+
+}  // namespace
+
+bool is_reached_over_c2c(const DeviceRecord& of) {
+  return of.counter("c2c_links_active") > 0 || of.fact("pageable_memory_access_uses_host_page_tables") > 0;
+}
+
+double best_pcie_rate(const DeviceRecord& of) {
+  return pcie_rate(of.fact("max_pcie_generation"), of.fact("max_pcie_lanes"));
+}
+
+bool copies_go_over_pcie(const DeviceRecord& of) {
+  constexpr double surely_beyond = 1.05;
+  return !is_reached_over_c2c(of) && !(best_copy_rate(of) > surely_beyond * best_pcie_rate(of));
+}
+
+double usual_lanes(const DeviceRecord& of) {
+  constexpr double of_all_with_a_reference = 16;
+  return reference_of_model(of.name) && !is_part_of_gpu(of) ? of_all_with_a_reference : not_measured;
+}
+
+bool is_lesser_slot(const DeviceRecord& of) {
+  return copies_go_over_pcie(of) && (of.fact("gpu_max_pcie_generation") > of.fact("max_pcie_generation") ||
+                                     usual_lanes(of) > of.fact("max_pcie_lanes"));
+}
+
+void judge_link(Findings& findings) {
+  const DeviceRecord& of = findings.device;
+  constexpr auto metric = "pcie_link";
+  const double max_generation = of.fact("max_pcie_generation"), max_lanes = of.fact("max_pcie_lanes");
+  double generation = number_fact(of.after, "pcie_generation_copying"),
+         lanes = number_fact(of.after, "pcie_lanes_copying");
+  const bool is_copying = generation > 0 && lanes > 0;
+  if (!is_copying) generation = of.fact("pcie_generation_now"), lanes = of.fact("pcie_lanes_now");
+  if (!(max_generation > 0 && max_lanes > 0 && generation > 0 && lanes > 0)) {
+    findings.skip(metric, "PCIe link: its generation and width are not in this trace");
+    return;
+  }
+  const std::string is = link_text(generation, lanes), most = link_text(max_generation, max_lanes);
+  const bool is_narrow = lanes < max_lanes, is_slow = generation < max_generation;
+  // Grace Hopper and its like have a PCIe port that nothing goes over: it is as it is.
+  if ((is_narrow || is_slow) && !copies_go_over_pcie(of)) {
+    findings.skip(metric, fmt::format("PCIe link: {}, over which copies do not go: {}", is,
+                                      is_reached_over_c2c(of)
+                                          ? std::string("the host is reached over NVLink-C2C")
+                                          : fmt::format("they reached {}, and {} carries at most {}",
+                                                        figure_text(best_copy_rate(of), "B/s"), most,
+                                                        figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
+    return;
+  }
+  const std::string when = is_copying ? "" : ", read before the run";
+  if (!is_narrow && !is_slow) {
+    findings.add(metric, is_lesser_slot(of) ? Health::warn : Health::pass,
+                 fmt::format("{} (its maximum{}{})", is, when, more_of_one(of, max_generation, max_lanes)));
+  } else if (!is_narrow && !is_copying) {
+    findings.skip(metric, fmt::format("{}{}, where an idle GPU may save power; not read while copying", is, when));
+  } else {
+    HealthFinding& bad =
+        findings.add(metric, Health::fail,
+                     fmt::format("{}{}; GPU and slot support {}", is, is_copying ? " while copying" : when, most));
+    with_value(bad, is_narrow ? lanes : generation, is_narrow ? max_lanes : max_generation,
+               is_narrow ? "lanes" : "generation");
+    bad.basis = "the widest and fastest link of GPU and slot that NVML reports";
+  }
+}
+
+// Rates and times of copies, by ranges of sizes, against what link and memory could do.
 
 namespace {
 
@@ -48,7 +154,7 @@ std::optional<MiddleCopy> middle_copy_of(const std::vector<TransferResult>& all,
 }
 
 void judge_direction(Findings& findings, Direction direction, const char* name) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const std::string prefix(npgpu::name(direction));
   const bool is_to = direction == Direction::h2d;
   const TransferSeries* const series =
@@ -107,7 +213,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
 
 // A blocking copy of a few bytes: what the call itself costs.
 void judge_blocking(Findings& findings) {
-  const TransferSeries* const series = copy_series(findings.of, {CopyQuestion::to_device_blocking});
+  const TransferSeries* const series = copy_series(findings.device, {CopyQuestion::to_device_blocking});
   if (!series) return;
   const std::vector<TransferResult> all = copies_of(*series);
   const auto copy = middle_copy_of(all, 1, 65, [](const TransferResult& c) { return 1 / c.time_us.value; });
@@ -122,8 +228,9 @@ void judge_blocking(Findings& findings) {
 }
 
 void judge_pageable(Findings& findings, Direction direction, const char* name) {
-  const TransferSeries* const series = copy_series(
-      findings.of, {direction == Direction::h2d ? CopyQuestion::to_device_pageable : CopyQuestion::to_host_pageable});
+  const TransferSeries* const series =
+      copy_series(findings.device,
+                  {direction == Direction::h2d ? CopyQuestion::to_device_pageable : CopyQuestion::to_host_pageable});
   const std::string metric = std::string(npgpu::name(direction)) + "_pageable_rate";
   if (!series) return;
   std::vector<TransferResult> all = copies_of(*series);
@@ -156,7 +263,7 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
 }
 
 void judge_within(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const TransferSeries* const series = copy_series(of, {CopyQuestion::within_device_cold, CopyQuestion::within_device});
   if (!series) return;
   const double l2 = of.fact("l2_bytes"), limit = series->limit.per_s;
@@ -179,9 +286,9 @@ void judge_within(Findings& findings) {
 // To another GPU of the node. What it goes through decides how fast it can be; whether bytes arrive is among the
 // results.
 void judge_peers(Findings& findings) {
-  for (const TransferSeries* series : findings.of.all<Transfers>()) {
+  for (const TransferSeries* series : findings.device.all<Transfers>()) {
     const TransferCase& c = series->question;
-    if (c.direction != Direction::peer || c.source != findings.of.id || c.pattern != Pattern::stream ||
+    if (c.direction != Direction::peer || c.source != findings.device.id || c.pattern != Pattern::stream ||
         c.access == Access::staged || !c.more_lanes.empty() || c.executor != Executor::copy_engine)
       continue;
     // Over PCIe switches and sockets decide, and other pairs of the node are what a copy is compared with.

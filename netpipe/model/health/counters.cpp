@@ -1,10 +1,108 @@
-// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids; and
-// what the driver says of links, fabric and recovery.
+#include <algorithm>
+
 #include "netpipe/engine/distributions.hpp"
 #include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/health/xids.hpp"
 
 namespace npgpu::model {
+
+namespace {
+
+struct Named {
+  unsigned xid;
+  std::string_view name;
+};
+// Those that can occur, after NVIDIA's Xid catalogue (docs.nvidia.com/deploy/xid-errors) and, for 61, its list for
+// older GPUs. In order.
+constexpr Named names[] = {{8, "GPU stopped processing"},
+                           {11, "invalid or corrupted push buffer"},
+                           {13, "graphics engine exception"},
+                           {25, "invalid or illegal push buffer"},
+                           {31, "GPU memory page fault"},
+                           {32, "corrupted push buffer, from PCIe"},
+                           {37, "driver firmware error"},
+                           {38, "driver firmware error"},
+                           {39, "copy engine exception"},
+                           {40, "copy engine exception"},
+                           {41, "copy engine exception"},
+                           {43, "GPU stopped processing"},
+                           {44, "graphics engine fault during a context switch"},
+                           {45, "cleanup after an earlier error"},
+                           {46, "GPU stopped processing"},
+                           {48, "double-bit ECC error"},
+                           {54, "auxiliary power is not connected"},
+                           {60, "video processor exception"},
+                           {61, "internal micro-controller breakpoint"},
+                           {62, "internal micro-controller halt"},
+                           {63, "memory row remapped or page retired"},
+                           {64, "row remapping or page retirement failed"},
+                           {66, "illegal access by the driver"},
+                           {67, "illegal access by the driver"},
+                           {68, "video decoder exception"},
+                           {69, "graphics engine class error"},
+                           {70, "copy engine error"},
+                           {71, "copy engine error"},
+                           {72, "copy engine error"},
+                           {74, "NVLink error"},
+                           {75, "copy engine error"},
+                           {76, "copy engine error"},
+                           {77, "copy engine error"},
+                           {78, "vGPU could not start"},
+                           {79, "GPU has fallen off the bus"},
+                           {80, "corrupted data sent to the GPU"},
+                           {85, "copy engine error"},
+                           {92, "high rate of single-bit ECC errors"},
+                           {93, "InfoROM wear limit exceeded"},
+                           {94, "contained memory error"},
+                           {95, "uncontained memory error"},
+                           {109, "context switch timeout"},
+                           {110, "security fault"},
+                           {119, "GSP firmware does not answer"},
+                           {120, "GSP firmware error"},
+                           {121, "NVLink-C2C error, corrected"},
+                           {136, "NVLink training failed"},
+                           {137, "NVLink access without privilege"},
+                           {140, "unrecovered ECC error"},
+                           {141, "CUDA fast path error"},
+                           {143, "GPU initialization failed"},
+                           {144, "NVLink error (SAW)"},
+                           {145, "NVLink error (RLW)"},
+                           {146, "NVLink error (TLW)"},
+                           {147, "NVLink error (TREX)"},
+                           {148, "NVLink error (NVLPW)"},
+                           {149, "NVLink error (NETIR)"},
+                           {150, "NVLink error (MSE)"},
+                           {151, "key rotation error"},
+                           {154, "recovery action changed"},
+                           {155, "NVLink down by software"},
+                           {156, "resource retired"},
+                           {157, "resource retirement failed"},
+                           {158, "GPU fatal timeout"},
+                           {159, "CHI error of NVLink-C2C"},
+                           {160, "channel retired"},
+                           {161, "channel retirement failed"},
+                           {162, "power smoothing engaged again"},
+                           {163, "power smoothing disengaged"},
+                           {164, "power smoothing: little lifetime left"},
+                           {165, "power smoothing: no lifetime left"},
+                           {166, "unencrypted NVLink traffic in confidential computing"},
+                           {167, "PCIe fatal timeout"},
+                           {168, "errors in protected memory: less capacity"},
+                           {169, "internal micro-controller halt"},
+                           {170, "NVLink interrupt in confidential computing"},
+                           {171, "uncorrectable DRAM error"},
+                           {172, "uncorrectable SRAM error"}};
+
+}  // namespace
+
+std::string_view xid_name(unsigned xid) {
+  constexpr unsigned first_copy_engine = 126, last_copy_engine = 135;
+  if (xid >= first_copy_engine && xid <= last_copy_engine) return "copy engine error";
+  const auto* const found = std::ranges::lower_bound(names, xid, {}, &Named::xid);
+  return found != std::end(names) && found->xid == xid ? found->name : std::string_view();
+}
+
+// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids; and
+// what the driver says of links, fabric and recovery.
 
 namespace {
 
@@ -15,7 +113,7 @@ std::string in_this_run(const DeviceRecord& of, std::string_view name) {
 }
 
 void judge_ecc(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double uncorrected = of.counter("ecc_uncorrected_volatile"), ever = of.counter("ecc_uncorrected_aggregate");
   const double corrected = of.counter("ecc_corrected_volatile"), ever_corrected = of.counter("ecc_corrected_aggregate");
   if (std::isnan(uncorrected) && std::isnan(corrected)) {
@@ -48,7 +146,7 @@ void judge_ecc(Findings& findings) {
 }
 
 void judge_rows(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double failed = of.counter("remapped_rows_failed"), pending = of.counter("remapped_rows_pending"),
                uncorrected = of.counter("remapped_rows_uncorrected"), corrected = of.counter("remapped_rows_corrected");
   const double retired = of.counter("retired_pages"), retiring = of.counter("retired_pages_pending");
@@ -98,7 +196,7 @@ double many_replays_in(double minutes) {
 }
 
 void judge_replays(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double replays = of.counter("pcie_replays"), rise = of.rise("pcie_replays");
   if (std::isnan(replays)) {
     findings.skip("pcie_replays", "PCIe replays: " + of.why_unread("replays"));
@@ -117,7 +215,7 @@ void judge_replays(Findings& findings) {
 }
 
 void judge_nvlink(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double active = of.counter("nvlinks_active"), inactive = of.counter("nvlinks_inactive");
   if (std::isnan(active)) {
     findings.skip("nvlink", "NVLink: " + of.why_unread("nvlink"));
@@ -148,7 +246,7 @@ void judge_nvlink(Findings& findings) {
 
 // Links to a Grace processor.
 void judge_c2c(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double active = of.counter("c2c_links_active"), inactive = of.counter("c2c_links_inactive");
   if (std::isnan(active)) {
     // Nearly all GPUs have none: that needs no word.
@@ -162,7 +260,7 @@ void judge_c2c(Findings& findings) {
 
 // Whether the GPU is registered with the fabric of its NVSwitches.
 void judge_fabric(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const std::string state = of.state("fabric_state"), health = of.state("fabric_health");
   if (state.empty()) {
     findings.skip("fabric", "NVLink fabric: " + of.why_unread("fabric"));
@@ -193,7 +291,7 @@ void judge_fabric(Findings& findings) {
 
 // What the driver says would mend the GPU.
 void judge_recovery(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const std::string action = of.state("recovery_action");
   if (action.empty()) {
     findings.skip("recovery_action", "recovery action: " + of.why_unread("recovery"));
@@ -215,7 +313,7 @@ std::string last_text(double number) {
 }
 
 void judge_xids(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double now = of.rise("xids"), before = of.fact("xids_logged"), switches = of.fact("sxids_logged");
   if (std::isnan(now) && std::isnan(before)) {
     findings.skip("xid", "Xid errors: " + (of.after.empty() && of.state("unread_xids").empty()

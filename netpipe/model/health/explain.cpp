@@ -1,7 +1,6 @@
 // Below each finding that warns or fails: its likely causes, most likely first.
 #include <map>
 
-#include "netpipe/model/health/causes.hpp"
 #include "netpipe/model/health/metrics.hpp"
 
 namespace npgpu::model {
@@ -52,12 +51,12 @@ std::span<const CauseIn> causes_of(const Metric* row) {
   return {};
 }
 
-std::string evidence_of(const Findings& findings, const HealthFinding& finding) {
+std::string evidence_text(const Findings& findings, const HealthFinding& finding) {
   std::string evidence = finding.text;
   if (finding.metric.ends_with("_time")) {
-    if (const std::string governor = text_fact(findings.of.host, "cpu_governor"); !governor.empty())
+    if (const std::string governor = text_fact(findings.device.host, "cpu_governor"); !governor.empty())
       evidence += "; governor " + governor;
-    if (number_fact(findings.of.host, "in_virtual_machine") > 0) evidence += "; in a virtual machine";
+    if (number_fact(findings.device.host, "in_virtual_machine") > 0) evidence += "; in a virtual machine";
   }
   return evidence;
 }
@@ -87,8 +86,8 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
           "check again; a point that never has a time is a fault of npgpu or of the driver: report the trace"});
     if (finding.explanations.empty())
       add(Explanation{"not_measured",
-                      findings.of.simulated ? "the spec of this simulated GPU leaves it out, or the plan does"
-                                            : "it was not in the plan, or was left out of it",
+                      findings.device.simulated ? "the spec of this simulated GPU leaves it out, or the plan does"
+                                                : "it was not in the plan, or was left out of it",
                       finding.text, "look at what --dry-run leaves out, and why"});
     return;
   }
@@ -100,7 +99,8 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
     if (own.metric == finding.metric) add(own.cause(findings));
   const auto causes = causes_of(metric_row(finding.metric));
   // What is compared with GPUs in better slots is slow for that.
-  if (causes.data() == std::data(of_copies) && finding.limit > best_pcie_rate(findings.of)) add(lesser_slot(findings));
+  if (causes.data() == std::data(of_copies) && finding.limit > best_pcie_rate(findings.device))
+    add(lesser_slot(findings));
   for (const CauseIn cause : causes) add(cause(findings));
   if (finding.health == Health::undecided) {
     for (const HealthFinding& other : findings.all)
@@ -137,7 +137,7 @@ void add_last_resort(const Findings& findings, HealthFinding& finding) {
     last.what = "bytes are slow, and how the link is trained could not be read";
     remedy = fmt::format("look at LnkSta in lspci -vv; {}", last.remedy);
   }
-  finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), remedy});
+  finding.explanations.push_back({last.cause, last.what, evidence_text(findings, finding), remedy});
 }
 
 // In a virtual machine others may use the host's memory, which nobody can see here: two H100s of one host copied from
@@ -146,7 +146,7 @@ void add_last_resort(const Findings& findings, HealthFinding& finding) {
 void suspend_verdict_on_host(const Findings& findings, HealthFinding& finding) {
   constexpr double least_share_of_limit = 0.8;
   const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate");
-  const bool is_in_machine = !findings.of.simulated && number_fact(findings.of.host, "in_virtual_machine") > 0;
+  const bool is_in_machine = !findings.device.simulated && number_fact(findings.device.host, "in_virtual_machine") > 0;
   const bool is_near = finding.value >= least_share_of_limit * finding.limit;
   const auto& own = findings.rules.figures;  // of a node that the user knows to be good
   const bool is_by_own = std::ranges::find(own, finding.metric, &ReferenceFigure::metric) != own.end();
@@ -155,7 +155,7 @@ void suspend_verdict_on_host(const Findings& findings, HealthFinding& finding) {
   finding.health = Health::undecided;
   finding.explanations.push_back(
       {"host_memory", "others on the virtual machine's host may use its memory, or the link is slow",
-       evidence_of(findings, finding) + "; in a virtual machine",
+       evidence_text(findings, finding) + "; in a virtual machine",
        "check again later; if it stays so, compare with a virtual machine alone on such a host, and keep that as "
        "--reference"});
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "netpipe/model/health/metrics.hpp"
-#include "netpipe/model/health/models.hpp"
 #include "netpipe/model/health/references.hpp"
 
 namespace npgpu::model {
@@ -15,17 +14,17 @@ std::string metric_kind(const std::string& metric) {
 }
 
 std::string figure_text(double value, const std::string& unit) {
-  struct Scale {
+  struct UnitScale {
     std::string_view unit;
     double least;
     double by;
     const char* shown;
   };
-  static constexpr Scale scales[] = {{"B/s", 1e12, 1e12, "TB/s"},    {"B/s", 0, 1e9, "GB/s"},
-                                     {"FLOP/s", 0, 1e12, "TFLOP/s"}, {"OP/s", 0, 1e12, "TOP/s"},
-                                     {"us", 1000, 1000, "ms"},       {"us", 0, 1, "us"}};
+  static constexpr UnitScale scales[] = {{"B/s", 1e12, 1e12, "TB/s"},    {"B/s", 0, 1e9, "GB/s"},
+                                         {"FLOP/s", 0, 1e12, "TFLOP/s"}, {"OP/s", 0, 1e12, "TOP/s"},
+                                         {"us", 1000, 1000, "ms"},       {"us", 0, 1, "us"}};
   if (!std::isfinite(value)) return "-";
-  for (const Scale& scale : scales) {
+  for (const UnitScale& scale : scales) {
     if (scale.unit != unit || value < scale.least) continue;
     const double shown = value / scale.by;
     if (shown > 1e15) return fmt::format("{:.3g} {}", shown, scale.shown);
@@ -50,8 +49,8 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const auto& own = findings.rules.figures;
   const bool is_own = std::ranges::any_of(own, [&](const auto& one) { return &one == reference.figure; });
   const bool is_of_host = figure.metric.starts_with("h2d_rate") || figure.metric.starts_with("d2h_rate");
-  const bool is_beyond_slot = is_of_host && reference.figure && copies_go_over_pcie(findings.of) &&
-                              reference.figure->value > best_pcie_rate(findings.of);
+  const bool is_beyond_slot = is_of_host && reference.figure && copies_go_over_pcie(findings.device) &&
+                              reference.figure->value > best_pcie_rate(findings.device);
   if (reference.figure && (is_own || !is_beyond_slot)) {
     const double tolerance =
         std::isnan(reference.figure->tolerance) ? metric_row(figure.metric)->tolerance : reference.figure->tolerance;
@@ -61,9 +60,9 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   }
   // The width of the memory is that of the whole GPU.
   const bool is_of_memory = figure.metric.starts_with("memory_") || figure.metric == "d2d_rate";
-  if (is_of_memory && is_part_of_gpu(findings.of))
+  if (is_of_memory && is_part_of_gpu(findings.device))
     return {not_measured, "MIG is on, and what a part of the GPU should reach is not known"};
-  if (figure.is_time() && !findings.of.has_cuda_calls())
+  if (figure.is_time() && !findings.device.has_cuda_calls())
     return {not_measured, "what is usual is known of CUDA's calls only"};
   if (figure.seen.estimate.value > most_share_of_a_true_limit * figure.possible)
     return {not_measured, fmt::format("{} is {:.0f} % of it, so it is not true: {}",
@@ -104,10 +103,11 @@ bool is_part_of_gpu(const DeviceRecord& of) { return of.fact("mig_mode") > 0 || 
 Referred reference_for(const Findings& findings, std::string_view metric) {
   for (const ReferenceFigure& figure : findings.rules.figures)
     if (figure.metric == metric && is_figure(figure.value)) return {&figure, "reference " + findings.rules.reference};
-  const ModelReference* const model = findings.rules.by_model ? reference_of_model(findings.of.name) : nullptr;
-  if (!model || is_part_of_gpu(findings.of)) return {};
-  const bool is_same_host = findings.of.has_cuda_calls() &&
-                            (findings.of.simulated || text_fact(findings.of.host, "cpu_model") == model->host_cpu);
+  const ModelReference* const model = findings.rules.by_model ? reference_of_model(findings.device.name) : nullptr;
+  if (!model || is_part_of_gpu(findings.device)) return {};
+  const bool is_same_host =
+      findings.device.has_cuda_calls() &&
+      (findings.device.simulated || text_fact(findings.device.host, "cpu_model") == model->host_cpu);
   for (const ReferenceFigure& figure : model->figures)
     if (figure.metric == metric && (is_same_host || !figure.depends_on_host))
       return {&figure, fmt::format("{} healthy {}s", model->cards, model->model)};
@@ -135,9 +135,9 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
     return finding;
   }
   if (ruling == Ruling::no_limit) {
-    HealthFinding& finding =
-        add(figure.is_needed && (!figure.is_time() || findings.of.has_cuda_calls()) ? Health::unjudged : Health::skip,
-            fmt::format("{}: not judged: {}", shown, by.basis));
+    HealthFinding& finding = add(
+        figure.is_needed && (!figure.is_time() || findings.device.has_cuda_calls()) ? Health::unjudged : Health::skip,
+        fmt::format("{}: not judged: {}", shown, by.basis));
     finding.basis.clear();
     return finding;
   }

@@ -1,3 +1,4 @@
+// GPUs of the machine that the bus shows and that do not answer.
 #include "netpipe/model/collectives/health.hpp"
 
 #include <algorithm>
@@ -5,14 +6,62 @@
 #include <iterator>
 #include <map>
 
-#include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/metrics.hpp"
+#include "netpipe/model/health/record.hpp"
 #include "netpipe/model/health/references.hpp"
 #include "netpipe/model/health/soak.hpp"
-#include "netpipe/model/matrix/matrix_findings.hpp"
+#include "netpipe/model/matrix/findings.hpp"
+#include "npgpu/report/report.hpp"
+
+namespace npgpu::model {
+
+std::optional<HealthFinding> judge_census(const Trace& trace) {
+  const Facts census = facts_of(trace.provenance, "census");
+  const double gpus = number_fact(census, "gpus_on_bus");
+  if (std::isnan(gpus)) return std::nullopt;
+  const std::string lost = text_fact(census, "gpus_lost"), hidden = text_fact(census, "gpus_hidden"),
+                    unknown = text_fact(census, "gpus_unknown");
+  HealthFinding finding;
+  finding.metric = "gpus_on_bus";
+  finding.if_failed = CheckVerdict::broken;
+  if (!lost.empty()) {
+    finding.health = Health::fail;
+    finding.text =
+        fmt::format("of {:g} NVIDIA GPU{} on the PCI bus not all answer: {}", gpus, gpus == 1 ? "" : "s", lost);
+    finding.explanations.push_back({"lost", "the GPU fell off the bus, or could not be started", lost,
+                                    "drain the node and power it off and on; look at dmesg (Xid 79, AER), seating, "
+                                    "riser and power cables; replace the GPU if it happens again"});
+    return finding;
+  }
+  // What this process may not see is no fault: nothing is said against it, and that it was not seen is said.
+  finding.health = Health::pass;
+  finding.text = fmt::format("{:g} NVIDIA GPU{} on the PCI bus", gpus, gpus == 1 ? "" : "s");
+  if (hidden.empty() && unknown.empty()) finding.text += gpus == 1 ? ", which answers" : ", which all answer";
+  if (!hidden.empty()) finding.text += "; not for this process: " + hidden;
+  if (!unknown.empty()) finding.text += "; not known whether they work: " + unknown;
+  return finding;
+}
+
+}  // namespace npgpu::model
 
 namespace npgpu {
+
+std::vector<CheckReport::Gpu> gpus_of(const Trace& trace) {
+  std::vector<CheckReport::Gpu> all;
+  const auto add = [&](const CheckReport::Gpu& gpu) {
+    const bool is_known =
+        std::ranges::any_of(all, [&](const CheckReport::Gpu& one) { return one.id == gpu.id && one.uuid == gpu.uuid; });
+    if (gpu.id != "host" && !is_known) all.push_back(gpu);
+  };
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>())
+      add({device_of(series.question), series.device_name, series.device_uuid, series.simulated});
+  });
+  for (const model::DeviceRecord& record : model::records_of(trace))
+    add({record.id, record.name, record.uuid, record.simulated});
+  return all;
+}
 
 namespace {
 

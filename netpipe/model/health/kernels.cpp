@@ -1,12 +1,49 @@
-// Memory bandwidth and computing power of kernels, against clock * width and clock * lanes.
+// What calls cost the host.
 #include <algorithm>
 #include <map>
 
-#include "netpipe/model/health/efficiency.hpp"
+#include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/catalogue.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
+
+namespace {
+
+// Of the smallest shape: no arguments, one block.
+Evidence call_cost(const DeviceRecord& of, CallQuestion question) {
+  for (const CallSeries* series : of.all<Calls>())
+    if (question_of(series->question) == question)
+      if (const auto all = results(*series); !all.empty())
+        return evidence_of(*series, all.front(),
+                           question == CallQuestion::launch_in_a_row ? all.front().host_us : all.front().done_us,
+                           false);
+  return {};
+}
+
+}  // namespace
+
+void judge_calls(Findings& findings) {
+  const Evidence row = call_cost(findings.device, CallQuestion::launch_in_a_row);
+  const Evidence done = call_cost(findings.device, CallQuestion::launch);
+  if (std::isnan(row.estimate.value)) findings.skip("launch_time", "launch of a kernel: not measured");
+  else
+    judge(findings, {.metric = "launch_time",
+                     .name = "launch of a kernel, in a row,",
+                     .seen = row,
+                     .unit = "us",
+                     .limit = most_launch_us,
+                     .basis = "3.3 to 3.8 us on an H200's host * 1.6"});
+  if (!std::isnan(done.estimate.value))
+    judge(findings, {.metric = "launch_done_time",
+                     .name = "launch of a kernel until it is done",
+                     .seen = done,
+                     .unit = "us",
+                     .limit = most_launch_done_us,
+                     .basis = "8.3 to 9.0 us on an H200's host * 1.6"});
+}
+
+// Memory bandwidth and computing power of kernels, against clock * width and clock * lanes.
 
 namespace {
 
@@ -23,7 +60,7 @@ Evidence best_rate(const ProbeSeries& series, double from_bytes) {
 }
 
 void judge_memory(Findings& findings, const ProbeSeries& series) {
-  const double l2 = findings.of.fact("l2_bytes"), limit = series.limit.per_s;
+  const double l2 = findings.device.fact("l2_bytes"), limit = series.limit.per_s;
   // Without a limit no rate is judged, so that a cache's rate cannot pass for memory's.
   constexpr double beyond_any_cache = 512e6;
   const Evidence best = best_rate(series, l2 > 0 ? 4 * l2 : limit > 0 ? beyond_any_cache : 0);
@@ -55,7 +92,7 @@ double share_of_clock(const DeviceRecord& of, const ProbeSeries& series) {
 void judge_compute(Findings& findings, const ProbeSeries& series) {
   const Evidence best = best_rate(series, 0);
   if (std::isnan(best.estimate.value)) return;
-  const double clock = share_of_clock(findings.of, series), limit = series.limit.per_s * clock;
+  const double clock = share_of_clock(findings.device, series), limit = series.limit.per_s * clock;
   const std::string type(name(series.question.type)), unit = type.starts_with("int") ? "OP/s" : "FLOP/s";
   judge(findings, {.metric = "compute_" + type + "_rate",
                    .name = "multiply-adds " + type,
@@ -82,7 +119,7 @@ void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all
   const std::string operation(name(c.operation)), type(name(c.type)),
       unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
   const bool is_known = c.operation == Operation::wgmma || (c.type == DataType::fp64 && is_hopper);
-  const double limit = of->limit.per_s * share_of_clock(findings.of, *of);
+  const double limit = of->limit.per_s * share_of_clock(findings.device, *of);
   judge(findings,
         {.metric = fmt::format("tensor_{}_{}_rate", operation, type),
          .name = fmt::format("tensor {} {}", operation, type),
@@ -100,7 +137,7 @@ void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all
 
 void judge_kernels(Findings& findings) {
   std::set<std::tuple<ProbeQuestion, Operation, DataType>> judged;
-  for (const ProbeSeries* series : findings.of.all<Probes>()) {
+  for (const ProbeSeries* series : findings.device.all<Probes>()) {
     const ProbeCase& c = series->question;
     const auto question = question_of(c);
     const bool is_memory = question == ProbeQuestion::memory_bandwidth,
@@ -110,7 +147,7 @@ void judge_kernels(Findings& findings) {
     is_memory ? judge_memory(findings, *series) : judge_compute(findings, *series);
   }
   std::map<std::pair<Operation, DataType>, std::vector<const ProbeSeries*>> tensor;
-  for (const ProbeSeries* series : findings.of.all<Probes>())
+  for (const ProbeSeries* series : findings.device.all<Probes>())
     if (question_of(series->question) == ProbeQuestion::tensor_power)
       tensor[{series->question.operation, series->question.type}].push_back(series);
   // Where a warp group has an instruction, that of a warp reaches two thirds of it: it says nothing more. Elsewhere it

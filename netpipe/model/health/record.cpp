@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "netpipe/model/by_device.hpp"
-#include "netpipe/model/compare/questions.hpp"
+#include "netpipe/model/compare/curves.hpp"
+#include "netpipe/model/medians.hpp"
 
 namespace npgpu::model {
 

@@ -1,13 +1,22 @@
-// What a trace holds of one device: its series, and what was recorded of it before, during and after the run.
+// The health of each device by itself, and what several have to do with each other.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "npgpu/trace.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::model {
+
+// Findings of each device of the trace in its order, then of the host.
+std::vector<HealthFinding> health_of_devices(const Trace&, const HealthRules&);
+
+// Findings of the node, and of no single device: GPUs that do not answer, copies between GPUs, collectives.
+std::vector<HealthFinding> health_of_node(const Trace&);
+
+// What a trace holds of one device: its series, and what was recorded of it before, during and after the run.
 
 template <class K> using SeriesOf = std::vector<const Series<K>*>;
 

@@ -3,9 +3,9 @@
 #include <map>
 
 #include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/matrix/copy_results.hpp"
-#include "npgpu/compare.hpp"
-#include "npgpu/disturbance.hpp"
+#include "netpipe/model/matrix/links.hpp"
+#include "npgpu/model/compare.hpp"
+#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::model {
 
@@ -103,7 +103,7 @@ std::string first_and_more(const std::vector<std::string>& all) {
 }
 
 void judge_device(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   if (const auto loss = loss_of(of)) {
     findings.defect("device_lost", Health::fail, "the GPU is lost: " + *loss);
   } else if (!of.defects.empty()) {
@@ -170,7 +170,7 @@ std::optional<std::string> loss_of(const DeviceRecord& of) {
 
 void judge_runs(Findings& findings) {
   judge_device(findings);
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   Counts counts;
   for_each_kind([&]<class K>() { count_points<K>(of.all<K>(), counts); });
   for_each_kind([&]<class K>() {

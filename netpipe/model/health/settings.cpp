@@ -29,7 +29,7 @@ std::set<unsigned> cpus_of(const std::string& list) {
 }
 
 void judge_numa(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   if (number_fact(of.host, "numa_nodes") <= 1) {
     findings.pass("numa", "the host has one NUMA node");
     return;
@@ -51,7 +51,7 @@ void judge_numa(Findings& findings) {
 }
 
 void judge_iommu(Findings& findings) {
-  const std::string domain = findings.of.text("iommu_domain");
+  const std::string domain = findings.device.text("iommu_domain");
   if (domain.empty()) {
     findings.skip("iommu", "IOMMU: not in this trace");
     return;
@@ -66,9 +66,9 @@ void judge_iommu(Findings& findings) {
 }
 
 void judge_acs(Findings& findings) {
-  const double redirects = findings.of.fact("acs_redirects");
+  const double redirects = findings.device.fact("acs_redirects");
   if (std::isnan(redirects)) {
-    findings.skip("acs", findings.of.after.empty()
+    findings.skip("acs", findings.device.after.empty()
                              ? "ACS: not in this trace"
                              : "ACS: the bridges' settings cannot be read without root, or there are none");
     return;
@@ -91,7 +91,7 @@ constexpr Setting switches[] = {
      "persistence mode is off: the driver may unload between jobs"}};
 
 void judge_host_settings(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double mps = number_fact(of.host, "mps_daemon");
   if (std::isnan(mps)) findings.skip("mps", "MPS: not in this trace");
   else
@@ -113,7 +113,7 @@ void judge_host_settings(Findings& findings) {
 }
 
 void judge_confidential_computing(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   const double is_on = of.fact("confidential_computing");
   if (std::isnan(is_on)) {
     findings.skip("confidential_computing", "confidential computing: " + of.why_unread("confidential_computing"));
@@ -129,7 +129,7 @@ void judge_confidential_computing(Findings& findings) {
 }  // namespace
 
 void judge_settings(Findings& findings) {
-  const DeviceRecord& of = findings.of;
+  const DeviceRecord& of = findings.device;
   for (const Setting& one : switches) {
     const double is = of.fact(one.fact);
     if (std::isnan(is)) findings.skip(one.metric, fmt::format("{}: not in this trace", one.metric));

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/soak_figures.hpp"
+#include "npgpu/model/figures.hpp"
 
 namespace npgpu::model {
 
@@ -258,7 +258,7 @@ std::string throttled_since_text(const std::vector<SoakDevice>& soaked, const st
 
 void judge_soak(Findings& findings, const std::vector<SoakDevice>& soaked) {
   for (const SoakDevice& device : soaked) {
-    if (device.id != findings.of.id) continue;
+    if (device.id != findings.device.id) continue;
     std::vector<const SoakFigure*> loads;
     for (const SoakFigure& f : device.loads)
       if (!f.is_together() && std::isfinite(f.change.value) && f.part != SoakLoad::test_write &&

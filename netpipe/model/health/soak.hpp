@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/health.hpp"
-#include "npgpu/soak_figures.hpp"
+#include "npgpu/judge/health.hpp"
+#include "npgpu/model/figures.hpp"
 
 namespace npgpu::model {
 

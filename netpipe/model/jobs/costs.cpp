@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "netpipe/model/by_device.hpp"
+#include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/graphs.hpp"
+#include "npgpu/model/advice.hpp"
 
 namespace npgpu {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "netpipe/model/jobs/job_points.hpp"
-#include "npgpu/predict.hpp"
+#include "npgpu/model/predict.hpp"
 
 namespace npgpu::model {
 

@@ -7,7 +7,7 @@
 
 #include "netpipe/model/jobs/costs.hpp"
 #include "netpipe/model/medians.hpp"
-#include "netpipe/simulate/block_server.hpp"
+#include "netpipe/simulate/servers.hpp"
 
 namespace npgpu {
 

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "netpipe/engine/distributions.hpp"
-#include "netpipe/model/by_device.hpp"
 #include "netpipe/model/jobs/costs.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"

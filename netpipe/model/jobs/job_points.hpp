@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "npgpu/model.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 

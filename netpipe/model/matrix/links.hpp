@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "netpipe/engine/nvlink.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/judge/matrix.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::model {
 
@@ -59,5 +60,23 @@ class Links {
   std::map<std::string, Place> places_;  // by device
   std::vector<std::string> buses_;       // of them all
 };
+
+// What a trace has of copies from each memory to each other: payloads that were compared, and cases without a figure.
+
+// In the order in which they are in the trace. Copies while a second process worked are left out.
+std::vector<CopyResults> copy_results(const Trace&);
+
+// "all to one: cuda:0", "host to 8 GPUs"
+std::string name_of_lanes(const std::vector<Lane>&);
+
+// Whether more than one GPU has a part in it.
+bool is_of_several_gpus(const TransferCase&);
+
+// Why the series has no valid figure of the lane, or lacks some that were planned; empty if it has all. A lane whose
+// payloads were wrong has none either, and that is no reason.
+std::string failure_to_measure(const TransferSeries&, std::uint32_t lane);
+
+// By the sentence of netpipe/devices/host/payload.hpp.
+WrongBytes wrong_bytes_of(const std::string& sentence);
 
 }  // namespace npgpu::model

@@ -1,18 +1,133 @@
-#include "npgpu/overview.hpp"
+// What sets one GPU apart from the others of its model.
+#include "npgpu/judge/overview.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "netpipe/model/by_device.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/health/record.hpp"
+#include "netpipe/model/medians.hpp"
 #include "netpipe/model/overview/parts.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/run_facts.hpp"
-#include "npgpu/check.hpp"
+#include "npgpu/report/report.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr double apart_from_others = 0.03;  // from the median of the others
+
+struct Number {
+  std::string what;
+  Estimate value;
+  bool is_rate;  // more is better
+};
+
+// What a job meets: links, memory, computing power, launches. Latencies of caches and of single calls differ by chance,
+// or by where on the chip a block runs.
+std::vector<Number> numbers_of(const DeviceOverview& device) {
+  std::vector<Number> all;
+  for (const CopyCurve& curve : device.copies)
+    if (const TransferResult* largest = curve.largest(); curve.is_usual && largest)
+      all.push_back({curve.name + " at " + size_text(largest->axes.bytes), largest->rate, true});
+  for (const Figure& f : device.bandwidth) all.push_back({"bandwidth, " + f.name, f.value, true});
+  for (const Figure& f : device.compute) all.push_back({"compute, " + f.name, f.value, true});
+  for (const Figure& f : device.tensor) all.push_back({"tensor, " + f.name, f.value, true});
+  for (const MemoryLevel& level : device.levels)
+    if (level.latency && level.name == "memory") all.push_back({"latency, memory", level.latency->estimate, false});
+  for (const Figure& f : device.calls)
+    for (const auto& [name, shown] :
+         {std::pair{"launch", "a launch"}, {"in a row", "launches in a row"}, {"until done", "a launch until done"}})
+      if (f.name == name) all.push_back({shown, f.value, false});
+  return all;
+}
+
+// Farther than the tolerance, with all of the interval.
+bool is_apart(const Estimate& value, double others, bool is_rate) {
+  const double near = is_rate ? value.high : value.low;
+  const double nearest = std::isfinite(near) ? near : value.value;
+  return is_rate ? nearest < (1 - apart_from_others) * others : nearest > (1 + apart_from_others) * others;
+}
+
+}  // namespace
+
+std::vector<Difference> differences_of(const std::vector<DeviceOverview>& devices) {
+  std::vector<Difference> found;
+  for (const DeviceOverview& device : devices)
+    for (const Number& own : numbers_of(device)) {
+      std::vector<double> others;
+      for (const DeviceOverview& other : devices) {
+        if (&other == &device || other.name != device.name) continue;
+        for (const Number& its : numbers_of(other))
+          if (its.what == own.what && std::isfinite(its.value.value)) others.push_back(its.value.value);
+      }
+      if (others.empty() || !std::isfinite(own.value.value)) continue;
+      const double middle = median(others);
+      if (!is_apart(own.value, middle, own.is_rate)) continue;
+      const double share = own.is_rate ? 1 - own.value.value / middle : own.value.value / middle - 1;
+      found.push_back({device.id, own.what, own.value, middle, share});
+    }
+  sort_stably(found, std::ranges::greater{}, &Difference::worse_by);
+  return found;
+}
+
+}  // namespace npgpu::model
 
 namespace npgpu {
+
+// How far the numbers of a trace can be trusted.
+
+TelemetryRange range_of(const std::vector<TelemetryPoint>& points) {
+  TelemetryRange range;
+  for (const TelemetryPoint& p : points) {
+    ++range.visits;
+    range.max_sm_clock_mhz = std::fmax(range.max_sm_clock_mhz, p.sm_clock_mhz);
+    range.min_sm_clock_mhz = std::fmin(range.min_sm_clock_mhz, p.sm_clock_mhz);
+    range.max_power_w = std::fmax(range.max_power_w, p.power_w);
+    range.max_temperature_c = std::fmax(range.max_temperature_c, p.temperature_c);
+    range.slowed += p.slowing != 0;
+  }
+  return range;
+}
+
+void PointCounts::operator+=(const PointCounts& more) {
+  points += more.points;
+  unsteady += more.unsteady;
+  disturbed += more.disturbed;
+  unusable += more.unusable;
+}
+
+namespace model {
+
+Quality quality_of(const Trace& trace) {
+  Quality quality;
+  std::array<PointCounts, names_of<TimeClass>.size()> classes;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) {
+      const PointCounts counts = counts_of(series);
+      classes[static_cast<std::size_t>(class_of(series.question))] += counts;
+      quality.all += counts;
+      if (!series.error.empty()) quality.errors.emplace_back(title(series.question), series.error);
+      for (const auto& sample : series.samples) {
+        quality.compared += sample.intact >= 0;
+        quality.wrong += sample.intact == 0;
+      }
+    }
+  });
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (classes[i].points) quality.classes.emplace_back(static_cast<TimeClass>(i), classes[i]);
+  quality.drift = drifts_of(trace);
+  quality.siblings = busy_sibling(trace);
+  quality.beside = beside_others(trace);
+  return quality;
+}
+
+}  // namespace model
 
 namespace {
 
@@ -28,7 +143,7 @@ std::vector<DeviceOverview> measured_devices_of(const Trace& trace) {
     one.name = device.name;
     one.simulated = device.simulated;
   };
-  for (const CheckOf::Gpu& gpu : gpus_of(trace)) add(gpu);
+  for (const CheckReport::Gpu& gpu : gpus_of(trace)) add(gpu);
   for (const model::DeviceRecord& record : model::records_of(trace))
     if (record.is_host()) add(record);
   return all;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/compare.hpp"
-#include "npgpu/overview.hpp"
+#include "npgpu/judge/overview.hpp"
+#include "npgpu/model/compare.hpp"
 
 namespace npgpu::model {
 

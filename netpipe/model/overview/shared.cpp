@@ -1,13 +1,12 @@
-#include "npgpu/shared.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "netpipe/model/health/metrics.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/judge/overview.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

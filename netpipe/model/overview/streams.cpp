@@ -8,7 +8,7 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/overview/parts.hpp"
-#include "npgpu/advice.hpp"
+#include "npgpu/model/advice.hpp"
 
 namespace npgpu::model {
 

@@ -1,15 +1,63 @@
-#include "npgpu/classes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
+
+namespace {
+
+constexpr double law_tolerance = 0.05;
+
+// Shapes that differ in the pattern alone are compared with each other.
+bool same_but_pattern(const Shape& a, const Shape& b) { return without_pattern(a) == without_pattern(b); }
+
+bool is_plain(const Shape& s) { return pattern_of(s) == pattern_of(Shape{}); }
+
+Agreement judged(double law, const Estimate& e) {
+  if (!std::isfinite(e.value)) return Agreement::undecided;
+  if (std::abs(e.value / law - 1) <= law_tolerance) return Agreement::agrees;
+  const bool outside = e.low > law * (1 + law_tolerance) || e.high < law * (1 - law_tolerance);
+  return outside ? Agreement::disagrees : Agreement::undecided;
+}
+
+}  // namespace
+
+std::optional<Law> law_of(const ProbeSeries& series) {
+  const LawRule* const rule = rule_of(series.question);
+  if (!rule) return std::nullopt;
+  Law law{rule->rule, rule->counts, rule->where_not, {}};
+  const auto rates = model::rates_of(series);
+  std::vector<double> all_passes;
+  for (const ProbeResult& r : rates) all_passes.push_back(rule->passes(r.axes, series.layout));
+  const auto passes = [&](const ProbeResult& r) { return all_passes[static_cast<std::size_t>(&r - rates.data())]; };
+  for (const ProbeResult& r : rates) {
+    const ProbeResult* base = nullptr;
+    for (const ProbeResult& other : rates) {
+      if (!rule->among_all && !same_but_pattern(other.axes, r.axes)) continue;
+      const bool better = !base || passes(other) < passes(*base) ||
+                          (passes(other) == passes(*base) && is_plain(other.axes) && !is_plain(base->axes));
+      if (better) base = &other;
+    }
+    LawPoint& p = law.points.emplace_back();
+    p.shape = r.axes;
+    p.passes = passes(r);
+    p.law = p.passes / passes(*base);
+    const bool by_cycles = base->cycle_rate.value > 0 && r.cycle_rate.value > 0;
+    p.measured = by_cycles ? model::quotient({base->cycle_rate}, {r.cycle_rate}, "1", "cycles over the base's")
+                           : model::quotient({base->rate}, {r.rate}, "1", "time over the base's");
+    if (base == &r) p.measured.value = p.measured.low = p.measured.high = 1;
+    p.verdict = judged(p.law, p.measured);
+  }
+  return law;
+}
 
 namespace {
 
@@ -24,7 +72,7 @@ struct Relative {
   double rate = not_measured;
 };
 
-struct Group {
+struct ClassGroup {
   std::uint32_t least = 1, most = 1;
   std::vector<Relative> sizes;
 };
@@ -51,12 +99,12 @@ Estimate estimate_of(const std::vector<Relative>& sizes) {
   return e;
 }
 
-double gap(const Group& a, const Group& b) {
+double gap(const ClassGroup& a, const ClassGroup& b) {
   const double x = estimate_of(a.sizes).value, y = estimate_of(b.sizes).value;
   return std::abs(x - y) / std::max(x, y);
 }
 
-bool differ(const Group& a, const Group& b) {
+bool differ(const ClassGroup& a, const ClassGroup& b) {
   if (gap(a, b) <= clear_difference) return false;
   const Estimate x = estimate_of(a.sizes), y = estimate_of(b.sizes);
   const bool known = std::isfinite(x.low) && std::isfinite(x.high) && std::isfinite(y.low) && std::isfinite(y.high);
@@ -86,7 +134,7 @@ RateClasses rate_classes(std::span<const SizeRate> sizes) {
     return below->second +
            (above->second - below->second) * (n - below->first) / static_cast<double>(above->first - below->first);
   };
-  std::map<std::uint32_t, Group> by_divisor;
+  std::map<std::uint32_t, ClassGroup> by_divisor;
   for (const SizeRate& s : sizes) {
     const double of_neighbours = base(s.n);
     if (!(of_neighbours > 0) || !(s.rate.value > 0)) {
@@ -94,14 +142,14 @@ RateClasses rate_classes(std::span<const SizeRate> sizes) {
       continue;
     }
     const std::uint32_t divisor = divisor_of(s.n);
-    Group& group = by_divisor[divisor];
+    ClassGroup& group = by_divisor[divisor];
     group.least = group.most = divisor;
     group.sizes.push_back(
         {{s.rate.value / of_neighbours, s.rate.low / of_neighbours, s.rate.high / of_neighbours, "1", {}},
          s.n,
          s.rate.value});
   }
-  std::vector<Group> groups;
+  std::vector<ClassGroup> groups;
   for (auto& [divisor, group] : by_divisor) groups.push_back(std::move(group));
   for (;;) {
     std::size_t nearest = groups.size();
@@ -110,12 +158,12 @@ RateClasses rate_classes(std::span<const SizeRate> sizes) {
           (nearest == groups.size() || gap(groups[i], groups[i + 1]) < gap(groups[nearest], groups[nearest + 1])))
         nearest = i;
     if (nearest == groups.size()) break;
-    Group &into = groups[nearest], &from = groups[nearest + 1];
+    ClassGroup &into = groups[nearest], &from = groups[nearest + 1];
     into.most = from.most;
     into.sizes.insert(into.sizes.end(), from.sizes.begin(), from.sizes.end());
     groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
   }
-  for (const Group& group : groups) {
+  for (const ClassGroup& group : groups) {
     std::vector<double> rates;
     for (const Relative& r : group.sizes)
       if (r.n >= near_the_largest * largest) rates.push_back(r.rate);

@@ -1,16 +1,77 @@
-// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it compares with
-// what was reported.
+// Where a rate that grows with the blocks on a unit stops growing.
 #pragma once
 
 #include <array>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "npgpu/derive.hpp"
-#include "npgpu/predict.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/predict.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
+
+struct Knee {
+  Estimate blocks;       // NaN where the rate still grew at the end
+  bool reached = false;  // the series went on 10 % beyond it, with two rates or more on the plateau
+  double most = 0;       // blocks of a unit that the series ends with
+};
+
+// Rule: the rate rises by a constant slope up to the knee and stays on a plateau after it. The first number of blocks
+// whose rate is at least 97 % of the highest divides the points. Slope: the median of rate over blocks up to there.
+// Plateau: the median of the rates from there on that reach 97 % of the highest; those that do not are dips where the
+// last warps do not divide among the schedulers. Knee = plateau / slope. Nothing where there are fewer than three
+// numbers of blocks, or none that begins at one block.
+std::optional<Knee> knee_of(std::vector<std::pair<double, Estimate>> rate_by_blocks);
+
+}  // namespace npgpu::model
+
+namespace npgpu {
+
+// Which points of a series are its corners.
+//
+//   One     one block, on one unit                 All   a block for every unit, or more
+//   -One    one thread with one chain              -All  more threads
+//
+// A thread alone has one chain: L_Pipe and T_delay count what is in flight, and would count chains for threads
+// otherwise. Of the shapes of a corner the fastest stands for it, which noise favours: by up to about its width. Where
+// there is memory to touch, only working sets of at least half the largest count: smaller ones are there to see the
+// cache.
+
+namespace model {
+
+enum class Corner { all_all, one_all, all_one, one_one };
+constexpr Corner every_corner[] = {Corner::all_all, Corner::one_all, Corner::all_one, Corner::one_one};
+// By corner.
+constexpr Estimate Corners::*per_second[] = {&Corners::all_all, &Corners::one_all, &Corners::all_one,
+                                             &Corners::one_one};
+constexpr Estimate Corners::*per_cycle[] = {&Corners::all_all_cycle, &Corners::one_all_cycle, &Corners::all_one_cycle,
+                                            &Corners::one_one_cycle};
+
+enum class Per { second, cycle };
+// Null where the series has no such point, or none with cycles. `units`: of the device; 0: not known.
+const ProbeResult* corner_point(std::span<const ProbeResult>, Corner, Per, std::uint32_t units);
+
+// The doubts of these corners, and which of them are missing, in one text.
+std::string doubts_of(const Corners&, std::initializer_list<Corner> used);
+
+}  // namespace model
+
+// As Perez & Piccoli 2011 write them.
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<model::Corner>{"All-All", "One-All", "All-One", "One-One"};
+
+}  // namespace npgpu
+
+namespace npgpu::model {
+
+// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it compares with
+// what was reported.
 
 // What was reported of the device, from the trace's provenance; NaN where nothing was.
 struct OwnFacts {

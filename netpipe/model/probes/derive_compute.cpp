@@ -1,3 +1,40 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/model/medians.hpp"
+#include "netpipe/model/probes/derivation.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr double plateau_from = 0.97, rising_by = 1.1;
+
+}  // namespace
+
+std::optional<Knee> knee_of(std::vector<std::pair<double, Estimate>> points) {
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (points.size() < 3 || points.front().first != 1 || points.back().first < 3) return std::nullopt;
+  double highest = 0;
+  for (const auto& [blocks, rate] : points) highest = std::max(highest, rate.value);
+  if (!(highest > 0)) return std::nullopt;
+
+  std::vector<Estimate> slopes, plateau;
+  for (const auto& [blocks, rate] : points) {
+    if (plateau.empty()) slopes.push_back(quotient({rate}, {exactly(blocks)}, {}, {}));
+    if (rate.value >= plateau_from * highest) plateau.push_back(rate);
+  }
+  Knee knee;
+  knee.most = points.back().first;
+  const Estimate slope = middle_of(slopes), top = middle_of(plateau);
+  knee.reached = plateau.size() > 1 && slope.value * knee.most >= rising_by * top.value;
+  if (knee.reached)
+    knee.blocks = quotient({top}, {slope}, "blocks", "plateau / slope of the one-thread rate over blocks of a unit");
+  return knee;
+}
+
 // The parameters of computing power of Perez & Piccoli 2011, and the universal form, which means the same on a CPU:
 //
 //   SM      = Cp_AA / Cp_OA            units that compute at once
@@ -12,16 +49,6 @@
 // times.
 //
 //   w*                                 one-thread blocks that fill a unit: latency * lanes / warp width
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "netpipe/model/probes/corner_points.hpp"
-#include "netpipe/model/probes/derivation.hpp"
-#include "netpipe/model/probes/knee.hpp"
-
-namespace npgpu::model {
 
 namespace {
 

@@ -1,5 +1,10 @@
-// What a probe's description names: rates of a unit, such as bandwidths of its own memories and of L2; banks, sectors
-// and lines, which show in the law; and how far the rungs of a ladder come.
+// What the probe banks shows. Of one warp's loads, each waited for:
+//   bank latency                a load of words in 32 different banks
+//   bank latency, random words  a load of words of a random order
+//   bank conflict cycles        what each lane more in a bank adds: (32 lanes in one - none) / 31
+// Of all warps that fit:
+//   bank passes, random words   how many times longer than words without a conflict these take. It is compared with the
+//                               largest of 32 bins that get 32 balls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +14,134 @@
 
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/laws.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
+
+namespace {
+
+constexpr std::uint32_t in_steps = 1, in_any_bank_once = 2, at_random = 3, lanes_of_warp = 32;
+constexpr std::uint64_t bytes_of_pattern = 128;
+// What is drawn is not what is expected: the mean of 256 patterns is within 3 % of it.
+constexpr double for_drawn = 0.03;
+
+// With the largest set, of which most patterns were drawn.
+const ProbeResult* of_words(const std::vector<ProbeResult>& rates, std::uint32_t rung, std::uint32_t stride = 1) {
+  const ProbeResult* best = nullptr;
+  for (const ProbeResult& r : rates)
+    if (r.axes.rung == rung && r.axes.stride == stride && r.cycle_rate.value > 0 &&
+        (!best || r.axes.bytes > best->axes.bytes))
+      best = &r;
+  return best;
+}
+
+Estimate cycles_of(const ProbeResult& r) { return quotient({exactly(1)}, {r.cycle_rate}, "cycles", text_of(r.axes)); }
+
+}  // namespace
+
+void derive_banks(const ProbeSeries& series, DeviceParameters& into) {
+  if (!asks(series.question, ProbeQuestion::bank_conflicts)) return;
+  const auto rates = rates_of(series);
+  const ProbeResult *const free = of_words(rates, in_any_bank_once), *const random = of_words(rates, at_random),
+                           *const all = of_words(rates, in_steps, lanes_of_warp);
+  const auto add = [&](const char* name, Estimate value, const char* meaning) {
+    Parameter p = parameter(name, std::move(value), meaning);
+    leave_unchecked(p, not_reported(into.device));
+    into.parameters.push_back(std::move(p));
+  };
+  if (series.question.operation == Operation::read) {
+    if (!free || !random) return into.missing.push_back("bank passes, random words: need rungs 2 and 3 of probe banks");
+    Parameter p = parameter("bank passes, random words",
+                            quotient({free->cycle_rate}, {random->cycle_rate}, "1",
+                                     "cycles of random words / cycles without a conflict: " + text_of(random->axes)),
+                            "passes of shared memory that a warp's load of random words takes");
+    hold_against(p, expected_random_passes(static_cast<unsigned>(random->axes.bytes / bytes_of_pattern)),
+                 "the largest of 32 bins that get 32 balls", for_drawn);
+    into.parameters.push_back(std::move(p));
+    return;
+  }
+  if (free) add("bank latency", cycles_of(*free), "a load of a warp with each lane in a bank of its own");
+  if (random)
+    add("bank latency, random words", cycles_of(*random), "a load of a warp with a random word for each lane");
+  if (!free || !all)
+    return into.missing.push_back("bank conflict cycles: need rung 2, and rung 1 with stride 32, of probe banks");
+  const Estimate without = cycles_of(*free), with = cycles_of(*all);
+  constexpr double more = lanes_of_warp - 1;
+  add("bank conflict cycles",
+      {(with.value - without.value) / more, (with.low - without.high) / more, (with.high - without.low) / more,
+       "cycles", "(cycles with 32 lanes in one bank - cycles without a conflict) / 31"},
+      "what each lane more in a bank adds to a load that is waited for");
+}
+
+// What pages that move between host and device cost:
+//
+//   page fault of the device        time of a load where each touches another page of the host's memory, farthest apart
+//   migration by faults             rate of reads of the largest set on the host
+//   prefetch to device, to host     rate at the largest set
+//   migration by faults of the host rate of the host's reads of the largest set on the device
+//   managed memory in place         rate of reads of what stays on the host
+
+namespace {
+
+// Of those with these pages, the one whose stride, or set, is largest.
+const ProbeResult* largest(const std::vector<ProbeResult>& rates, Pages pages) {
+  const ProbeResult* best = nullptr;
+  for (const ProbeResult& r : rates) {
+    if (r.axes.pages != pages || !(r.rate.value > 0)) continue;
+    if (!best || std::pair(r.axes.stride, r.axes.bytes) > std::pair(best->axes.stride, best->axes.bytes)) best = &r;
+  }
+  return best;
+}
+
+struct Wanted {
+  Operation operation;
+  Pages pages;
+  const char *name, *meaning;
+};
+constexpr Wanted rates_wanted[] = {
+    {Operation::read, Pages::host, "B migrated by faults",
+     "bytes that a device's reads move from the host, page by page"},
+    {Operation::read, Pages::in_place, "B managed in place",
+     "bytes that a device reads of pages that stay on the host"},
+    {Operation::prefetch, Pages::host, "B prefetched to device", "bytes that a prefetch moves to the device"},
+    {Operation::prefetch, Pages::device, "B prefetched to host", "bytes that a prefetch moves to the host"},
+    {Operation::host_read, Pages::device, "B migrated by the host's faults",
+     "bytes that the host's reads move from the device, page by page"}};
+
+}  // namespace
+
+void derive_migration(const ProbeSeries& series, DeviceParameters& into) {
+  const ProbeCase& c = series.question;
+  if (!asks(c, ProbeQuestion::migration) || c.space != Space::managed) return;
+  const auto rates = rates_of(series);
+  const auto add = [&](const char* name, Estimate value, const char* meaning, const Shape& at) {
+    value.method += ": " + text_of(at);
+    Parameter p = parameter(name, std::move(value), meaning);
+    leave_unchecked(p, not_reported(into.device));
+    into.parameters.push_back(std::move(p));
+  };
+  for (const Wanted& wanted : rates_wanted) {
+    if (wanted.operation != c.operation) continue;
+    const ProbeResult* const found = largest(rates, wanted.pages);
+    if (!found) {
+      into.missing.push_back(std::string(wanted.name) + ": no usable shape in " + title(c));
+      continue;
+    }
+    Estimate rate = found->rate;
+    rate.unit = "bytes per second";
+    rate.method = "bytes / time";
+    add(wanted.name, rate, wanted.meaning, found->axes);
+  }
+  if (c.operation != Operation::chase) return;
+  const ProbeResult* const found = largest(rates, Pages::host);
+  if (!found) return into.missing.push_back("page fault: no usable shape in " + title(c));
+  Estimate fault = quotient({exactly(1e9)}, {found->rate}, "ns", "time of a load that touches a page of the host");
+  add("page fault", fault, "a load that finds its page on the host, and waits until it has come", found->axes);
+}
+
+// What a probe's description names: rates of a unit, such as bandwidths of its own memories and of L2; banks, sectors
+// and lines, which show in the law; and how far the rungs of a ladder come.
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "npgpu/model.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 

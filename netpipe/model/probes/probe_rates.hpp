@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/model.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu::model {
 

@@ -1,5 +1,3 @@
-#include "npgpu/published.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/units.hpp"
 #include "npgpu_published.hpp"
 
 namespace npgpu {

@@ -11,10 +11,9 @@
 #include <optional>
 #include <sstream>
 
-#include "netpipe/engine/csv_record.hpp"
-#include "netpipe/engine/sort_stably.hpp"
-#include "npgpu/error.hpp"
-#include "npgpu/roofline.hpp"
+#include "netpipe/engine/algorithms.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -1,5 +1,3 @@
-#include "npgpu/roofline.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +6,13 @@
 #include <set>
 #include <utility>
 
-#include "netpipe/engine/sort_stably.hpp"
-#include "netpipe/model/by_device.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/judge.hpp"
-#include "netpipe/model/probes/corner_points.hpp"
+#include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/probe_description.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
 

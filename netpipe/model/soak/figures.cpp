@@ -1,13 +1,14 @@
+#include "npgpu/model/figures.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/medians.hpp"
-#include "npgpu/soak_figures.hpp"
 
 namespace npgpu {
 

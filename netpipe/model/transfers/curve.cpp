@@ -16,10 +16,10 @@
 #include <optional>
 #include <set>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/least_squares.hpp"
-#include "npgpu/model.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/model/result.hpp"
+#include "npgpu/model/statistics.hpp"
 
 namespace npgpu {
 

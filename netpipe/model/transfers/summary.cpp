@@ -1,9 +1,16 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "netpipe/model/medians.hpp"
+#include "netpipe/model/transfers/perturbed_sizes.hpp"
+#include "npgpu/model/figures.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 
@@ -147,6 +154,112 @@ std::vector<TransferResult> results_of_all_lanes(const TransferSeries& series) {
         summarized(series, point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }
   return model::in_order(std::move(found));
+}
+
+namespace {
+
+bool is_centre(std::uint64_t n) { return std::has_single_bit(n) || (n % 3 == 0 && std::has_single_bit(n / 3)); }
+
+}  // namespace
+
+bool PerturbedSizes::folds(std::uint64_t bytes) const {
+  return std::any_of(behind.begin(), behind.end(), [&](const auto& centre) {
+    return std::find(centre.second.begin(), centre.second.end(), bytes) != centre.second.end();
+  });
+}
+
+PerturbedSizes perturbed_sizes_of(std::span<const std::uint64_t> sizes) {
+  std::set<std::uint64_t> centres, others;
+  for (const std::uint64_t n : sizes) (is_centre(n) ? centres : others).insert(n);
+
+  std::map<std::uint64_t, int> distances;
+  for (const std::uint64_t n : others) {
+    std::uint64_t nearest = UINT64_MAX;
+    const auto above = centres.lower_bound(n);
+    if (above != centres.end()) nearest = *above - n;
+    if (above != centres.begin()) nearest = std::min(nearest, n - *std::prev(above));
+    if (nearest != UINT64_MAX) ++distances[nearest];
+  }
+  PerturbedSizes folding;
+  int most = 1;
+  for (const auto& [distance, times] : distances) {
+    if (times <= most) continue;
+    most = times;
+    folding.perturbation = distance;
+  }
+  if (folding.perturbation == 0) return folding;
+  for (const std::uint64_t c : centres)
+    for (const std::uint64_t n : {c - folding.perturbation, c + folding.perturbation})
+      if (others.contains(n)) folding.behind[c].push_back(n);
+  return folding;
+}
+
+namespace {
+
+constexpr std::uint64_t most_chunk = 8 * MiB;  // as npgpu transfer advises
+
+// 3 of "cuda:0@3"; -1 if it says none.
+int rank_of(const std::string& place) {
+  const std::size_t at = place.rfind('@');
+  int rank = -1;
+  if (at != place.npos) std::from_chars(place.data() + at + 1, place.data() + place.size(), rank);
+  return rank;
+}
+
+std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_t extent) {
+  std::vector<StageCost> stages;
+  for (int i = 0;; ++i) {
+    const auto stage = parse_stage(text_fact(facts, stage_fact(partner, extent, i)));
+    if (!stage) return stages;
+    stages.push_back(*stage);
+  }
+}
+
+// A case but for its chunk.
+TransferCase whatever_chunk(TransferCase c) {
+  c.chunk_bytes = 0;
+  return c;
+}
+
+}  // namespace
+
+std::vector<StagedMessages> staged_messages(const Trace& trace) {
+  const Facts ranks = facts_of(trace.provenance, "ranks"), costs = facts_of(trace.provenance, "ranks_after"),
+              choices = facts_of(trace.provenance, "ranks_chunks");
+  const double own = number_fact(costs.empty() ? ranks : costs, "rank");
+  std::map<TransferCase, std::map<std::uint64_t, StagedSize>> all;
+  for (const TransferSeries& series : trace.of<Transfers>()) {
+    const TransferCase& c = series.question;
+    if (!is_between_ranks(c) || c.access != Access::staged || c.pattern == Pattern::duplex) continue;
+    for (const TransferResult& p : results(series)) {
+      StagedSize& size = all[whatever_chunk(c)][p.axes.bytes];
+      size.bytes = p.axes.bytes;
+      if (c.chunk_bytes == 0) {
+        size.advised_us = p.time_us.value;
+      } else if (!(size.best_us <= p.time_us.value)) {
+        size.best_us = p.time_us.value;
+        size.best_chunk = std::min(c.chunk_bytes, p.axes.bytes);
+      }
+    }
+  }
+  std::vector<StagedMessages> found;
+  for (const auto& [question, sizes] : all) {
+    const int source = rank_of(question.source), target = rank_of(question.target);
+    StagedMessages one{question.source, question.target, question.pattern};
+    for (auto [bytes, size] : sizes) {
+      const int partner = source == static_cast<int>(own) ? target : source;
+      const auto stages = stages_with(costs, partner, extent_of(bytes));
+      const auto choice = parse_choice(text_fact(choices, chunk_fact(partner, question.pattern, bytes)));
+      if (choice) size.chunk = choice->advised, size.taken_chunk = choice->taken;
+      else if (!stages.empty()) size.chunk = advised_chunk(stages, bytes, most_chunk);
+      else continue;
+      if (!stages.empty())
+        size.predicted_us = microseconds(staged_time(stages, bytes, (bytes + size.chunk - 1) / size.chunk));
+      one.sizes.push_back(size);
+    }
+    if (!one.sizes.empty()) found.push_back(std::move(one));
+  }
+  return found;
 }
 
 }  // namespace npgpu

@@ -13,7 +13,7 @@ namespace npgpu::opencl {
 
 namespace {
 
-constexpr std::uint64_t slot_alignment = 256;
+constexpr std::uint64_t cl_slot_alignment = 256;
 
 bool is_cpu(const std::string& id) { return text_fact(find_or_throw(id).info.facts, "device_type") == "CPU"; }
 
@@ -27,7 +27,7 @@ host::Binding binding_of(const TransferCase& c) {
 
 std::uint64_t stride_bytes(const TransferCase& c, std::uint64_t bytes) {
   const std::uint64_t offset = std::max(c.source_offset, c.target_offset);
-  return padded(saturating_plus(saturating_plus(offset, bytes), 2 * payload::guard_bytes), slot_alignment);
+  return padded(saturating_plus(saturating_plus(offset, bytes), 2 * payload::guard_bytes), cl_slot_alignment);
 }
 
 std::uint64_t area_bytes(const TransferCase& c, std::uint64_t max_bytes) {

@@ -20,10 +20,10 @@
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
+#include "netpipe/devices/opencl/bench.hpp"
 #include "netpipe/devices/opencl/handles.hpp"
-#include "netpipe/devices/opencl/timer.hpp"
-#include "npgpu/channel.hpp"
-#include "npgpu/transfer.hpp"
+#include "npgpu/measuring/runner.hpp"
+#include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::opencl {
 

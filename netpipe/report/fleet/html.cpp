@@ -1,15 +1,16 @@
 // A fleet as a page: verdict, suspects with causes, and a small figure for each key figure.
+#include "netpipe/report/html/html.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/fleet/words.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/html/plot.hpp"
 
 namespace npgpu {
 

@@ -5,7 +5,7 @@
 #include "netpipe/report/csv_rows.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/openmetrics.hpp"
-#include "npgpu/fleet.hpp"
+#include "npgpu/judge/fleet.hpp"
 
 namespace npgpu {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "netpipe/report/layout.hpp"
-#include "npgpu/fleet.hpp"
+#include "npgpu/judge/fleet.hpp"
 
 namespace npgpu {
 

@@ -9,11 +9,10 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/html/drawings.hpp"
-#include "netpipe/report/html/elements.hpp"
+#include "netpipe/report/html/html.hpp"
 #include "netpipe/report/matrix_sections.hpp"
-#include "npgpu/catalogue.hpp"
-#include "npgpu/shared.hpp"
+#include "npgpu/judge/overview.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::html {
 

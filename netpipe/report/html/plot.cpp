@@ -1,5 +1,3 @@
-#include "netpipe/report/html/plot.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,12 +6,31 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/html/html.hpp"
 
 namespace npgpu::html {
 
+std::string scrolling(const std::string& table, const std::string& label) {
+  if (table.empty()) return {};
+  return fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n{}</div>\n",
+                     html_text(label), table);
+}
+
+const char* class_of(Health health) {
+  switch (health) {
+    case Health::pass: return "pass";
+    case Health::fail: return "fail";
+    case Health::warn:
+    case Health::undecided:
+    case Health::unjudged: return "warn";
+    case Health::skip: break;
+  }
+  return "skipped";
+}
+
 namespace {
 
-constexpr double wide = 480, left_room = 64, right_room = 24, top_room = 26, bottom_room = 44;
+constexpr double plot_width = 480, left_room = 64, right_room = 24, top_room = 26, bottom_room = 44;
 constexpr std::size_t styles = 8;  // classes s0 to s7 of the style sheet
 
 // Coordinates with a tenth of a unit: enough for any screen.
@@ -128,7 +145,7 @@ void draw_axes(std::string& svg, const Plot& plot, const Scale& x, const Scale& 
   svg += "<g class=\"grid\">";
   std::size_t i = 0;
   for (const double v : y.ticks()) {
-    svg += fmt::format("<path d=\"M{} {}H{}\"/>", left_room, at(y(v)), wide - right_room);
+    svg += fmt::format("<path d=\"M{} {}H{}\"/>", left_room, at(y(v)), plot_width - right_room);
     svg +=
         fmt::format("<text class=\"y\" x=\"{}\" y=\"{}\">{}</text>", left_room - 6, at(y(v) + 4), html_text(y.text(v)));
   }
@@ -136,22 +153,23 @@ void draw_axes(std::string& svg, const Plot& plot, const Scale& x, const Scale& 
     const std::string text = x.text(v);
     // A long text at the end of the axis ends with the figure, also in the larger letters of a narrow window.
     constexpr double half_letter = 4.5;
-    const bool is_cut = x(v) + half_letter * static_cast<double>(text.size()) > wide;
+    const bool is_cut = x(v) + half_letter * static_cast<double>(text.size()) > plot_width;
     svg += fmt::format("<path d=\"M{} {}V{}\"/><text class=\"x{}{}\" x=\"{}\" y=\"{}\">{}</text>", at(x(v)), top_room,
-                       at(bottom), i++ % 2 ? " odd" : "", is_cut ? " end" : "", at(is_cut ? wide : x(v)),
+                       at(bottom), i++ % 2 ? " odd" : "", is_cut ? " end" : "", at(is_cut ? plot_width : x(v)),
                        at(bottom + 16), html_text(text));
   }
   svg += "</g>";
-  svg += fmt::format("<path class=\"axis\" d=\"M{} {}V{}H{}\"/>", left_room, top_room, at(bottom), wide - right_room);
-  svg += fmt::format("<text class=\"x name\" x=\"{}\" y=\"{}\">{}</text>", at((left_room + wide - right_room) / 2),
-                     at(bottom + 36), html_text(plot.x.name));
+  svg += fmt::format("<path class=\"axis\" d=\"M{} {}V{}H{}\"/>", left_room, top_room, at(bottom),
+                     plot_width - right_room);
+  svg += fmt::format("<text class=\"x name\" x=\"{}\" y=\"{}\">{}</text>",
+                     at((left_room + plot_width - right_room) / 2), at(bottom + 36), html_text(plot.x.name));
   svg += fmt::format("<text x=\"4\" y=\"14\">{}</text>", html_text(plot.y.name));
 }
 
 void draw_lines(std::string& svg, const Plot& plot, const Scale& x, const Scale& y, double bottom) {
   for (const Line& line : plot.limits) {
     if (!y.has(line.at)) continue;
-    svg += fmt::format("<path class=\"limit\" d=\"M{} {}H{}\"/>", left_room, at(y(line.at)), wide - right_room);
+    svg += fmt::format("<path class=\"limit\" d=\"M{} {}H{}\"/>", left_room, at(y(line.at)), plot_width - right_room);
     svg += fmt::format("<text class=\"limit\" x=\"{}\" y=\"{}\">{}</text>", left_room + 4, at(y(line.at) - 4),
                        html_text(line.name));
   }
@@ -193,12 +211,13 @@ std::string figure_of(const Plot& plot) {
   if (!std::ranges::any_of(plot.curves, drawn)) return {};
   const double bottom = plot.height - bottom_room;
   const Range xs = x_range(plot), ys = y_range(plot);
-  const Scale x(plot.x, xs.low, xs.high, left_room, wide - right_room), y(plot.y, ys.low, ys.high, bottom, top_room);
+  const Scale x(plot.x, xs.low, xs.high, left_room, plot_width - right_room),
+      y(plot.y, ys.low, ys.high, bottom, top_room);
   // A screen reader says title and description once, and passes over hundreds of markers.
   std::string svg = fmt::format(
       "<figure>\n<svg role=\"img\" viewBox=\"0 0 {} {}\" aria-labelledby=\"{}-t\" aria-describedby=\"{}-d\">\n"
       "<title id=\"{}-t\">{}</title>\n<desc id=\"{}-d\">{}</desc>\n<g aria-hidden=\"true\">\n",
-      wide, plot.height, plot.id, plot.id, plot.id, html_text(plot.title), plot.id, html_text(plot.description));
+      plot_width, plot.height, plot.id, plot.id, plot.id, html_text(plot.title), plot.id, html_text(plot.description));
   draw_axes(svg, plot, x, y, bottom);
   draw_lines(svg, plot, x, y, bottom);
   for (std::size_t i = 0; i < plot.curves.size(); ++i) draw_curve(svg, plot, plot.curves[i], i, x, y);

@@ -22,21 +22,21 @@ std::string figure_text(double value, double error) {
   return digits_text(value, error >= half ? 1 : error >= wide ? 2 : screen_digits);
 }
 
-struct Scale {
+struct ScreenScale {
   double by;
   const char* unit;
 };
-Scale scale_of(const std::string& unit, double most) {
+ScreenScale scale_of(const std::string& unit, double most) {
   constexpr double tera = 1e12;
   if (unit == "W" || unit == "pJ") return {1, unit == "W" ? "W" : "pJ"};
-  if (unit == "us") return most < 1 ? Scale{1e3, "ns"} : Scale{1, "us"};
+  if (unit == "us") return most < 1 ? ScreenScale{1e3, "ns"} : ScreenScale{1, "us"};
   if (!unit.ends_with("OP/s")) return {1e-9, "GB/s"};
   if (most < tera) return {1e-9, unit == "OP/s" ? "GOP/s" : "GFLOP/s"};
   return {1e-12, unit == "OP/s" ? "TOP/s" : "TFLOP/s"};
 }
 
 // One or two figures of one question.
-struct Asked {
+struct FigureRow {
   std::string name{};
   std::vector<Estimate> values{};
   std::vector<double> percents{};      // of what the device could do; NaN: not known
@@ -44,7 +44,7 @@ struct Asked {
   std::string doubt{};
 };
 
-void add(Asked& to, const Estimate& value, double percent, const char* metric, bool is_unsteady,
+void add(FigureRow& to, const Estimate& value, double percent, const char* metric, bool is_unsteady,
          const std::string& disturbed) {
   to.values.push_back(value);
   to.percents.push_back(percent);
@@ -107,7 +107,7 @@ class Glance {
     const char *name, *metric;
   };
 
-  void ask(Asked one) {
+  void ask(FigureRow one) {
     if (!one.values.empty()) asked_.push_back(std::move(one));
   }
   void add_host() {
@@ -116,7 +116,7 @@ class Glance {
     for (const CopyCurve& curve : host->copies) {
       const TransferResult* const end = curve.largest();
       if (!curve.is_usual || !end) continue;
-      Asked one{"copy within the host"};
+      FigureRow one{"copy within the host"};
       add(one, end->rate, end->percent_of_limit, "", end->unsteady, end->disturbed);
       return ask(std::move(one));
     }
@@ -133,13 +133,13 @@ class Glance {
     const CopyCurve* const curve = curve_of(pattern, direction, memory);
     if (!curve) return;
     const TransferResult& end = *curve->largest();
-    Asked one{name};
+    FigureRow one{name};
     add(one, end.rate, end.percent_of_limit, metric, end.unsteady, end.disturbed);
     ask(std::move(one));
   }
   void smallest_copies() {
     constexpr std::uint64_t few_bytes = 64;
-    Asked one{"smallest copy"};
+    FigureRow one{"smallest copy"};
     std::vector<std::string> ways;
     for (const auto& [way, direction, metric] :
          {std::tuple{"in", Direction::h2d, "h2d_time"}, {"out", Direction::d2h, "d2h_time"}})
@@ -153,7 +153,7 @@ class Glance {
     ask(std::move(one));
   }
   void figures(const std::string& name, const std::vector<Figure>& among, const std::vector<Named>& wanted) {
-    Asked one{name};
+    FigureRow one{name};
     std::vector<std::string> names;
     for (const auto& [figure, metric] : wanted) {
       const auto found = std::ranges::find(among, figure, &Figure::name);
@@ -166,7 +166,7 @@ class Glance {
   }
 
   // "≥ 52.7": what the check compares the figure with, and what is to be known of it.
-  std::string judged(const Asked& of, double scale) const {
+  std::string judged(const FigureRow& of, double scale) const {
     std::vector<std::string> limits, words;
     for (const char* metric : of.metrics)
       for (const HealthFinding& f : all_.health) {
@@ -185,10 +185,10 @@ class Glance {
     Section section{what};
     if (asked_.empty()) return section;
     Table rows({left("of " + device_.id), right(what), right("± 95 %"), right(share, 0, *share != 0), left("limit")});
-    for (const Asked& of : asked_) {
+    for (const FigureRow& of : asked_) {
       double most = 0, error = not_measured;
       for (const Estimate& e : of.values) most = std::fmax(most, e.value), error = std::fmax(error, plus_minus(e));
-      const Scale scale = scale_of(of.values.front().unit, most);
+      const ScreenScale scale = scale_of(of.values.front().unit, most);
       std::vector<std::string> values, percents;
       for (const Estimate& e : of.values) values.push_back(figure_text(e.value * scale.by, plus_minus(e)));
       for (const double percent : of.percents)
@@ -202,7 +202,7 @@ class Glance {
 
   const Overview& all_;
   const DeviceOverview& device_;
-  std::vector<Asked> asked_;
+  std::vector<FigureRow> asked_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "netpipe/engine/sort_stably.hpp"
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "netpipe/report/document.hpp"
-#include "npgpu/overview.hpp"
+#include "npgpu/judge/overview.hpp"
 
 namespace npgpu {
 
