@@ -81,7 +81,7 @@ class Findings {
 
   HealthFinding& add(std::string metric, Health health, std::string text) {
     HealthFinding& finding = all.emplace_back();
-    finding.device = of.id;
+    finding.device = device.id;
     finding.metric = std::move(metric);
     finding.health = health;
     finding.text = std::move(text);
