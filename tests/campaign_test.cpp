@@ -10,7 +10,7 @@ using namespace npgpu::cli;
 TEST_CASE("steps go from case to case in the plan's order, and trials are numbered through") {
   const ScratchFolder folder;
   Made made;
-  const Result ran =
+  const Ran ran =
       run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4), step(Workload::memory, 2)});
   CHECK(ran.campaign.measured == 3);
   CHECK(ran.trace.root.plan == "made");
@@ -71,7 +71,7 @@ TEST_CASE("in three rounds every point is visited once in each, in an order that
   const auto ran = [&](const char* name, std::uint64_t seed) {
     return run(folder / name, made, several(), IfExists::refuse, made_device(), 3, seed);
   };
-  const Result first = ran("first.h5", 1);
+  const Ran first = ran("first.h5", 1);
   CHECK(first.campaign.measured == 9);  // points, not visits
   CHECK(first.trace.root.seed == 1);
   CHECK(made.runs == 9 * 3 * runs_of_visit);
@@ -97,7 +97,7 @@ TEST_CASE("in three rounds every point is visited once in each, in an order that
     CHECK(changes == 1);
   }
   CHECK(visits_of(ran("same.h5", 1).trace) == order);
-  const Result other = ran("other.h5", 2);
+  const Ran other = ran("other.h5", 2);
   CHECK(set_of(other.trace) == expected);
   CHECK(visits_of(other.trace) != order);
 }
@@ -105,7 +105,7 @@ TEST_CASE("in three rounds every point is visited once in each, in an order that
 TEST_CASE("one round goes as the plan does, whatever the seed") {
   const ScratchFolder folder;
   Made made;
-  const Result ran = run(folder / "t.h5", made, several(), IfExists::refuse, made_device(), 1, 5);
+  const Ran ran = run(folder / "t.h5", made, several(), IfExists::refuse, made_device(), 1, 5);
   std::vector<PointAndRound> planned;
   for (const JobStep& one : several()) planned.emplace_back(one.question.workload, one.axes.chunks, 0u);
   CHECK(visits_of(ran.trace) == planned);
@@ -114,7 +114,7 @@ TEST_CASE("one round goes as the plan does, whatever the seed") {
 TEST_CASE("visits tell when they began, and a point's stop is known after its last") {
   const ScratchFolder folder;
   Made made;
-  const Result ran = run(folder / "t.h5", made, several(), IfExists::refuse, made_device(), 3);
+  const Ran ran = run(folder / "t.h5", made, several(), IfExists::refuse, made_device(), 3);
   double before = 0;
   std::map<std::uint64_t, double> begun;
   for (const JobSeries& series : ran.trace.of<Jobs>())
@@ -155,7 +155,7 @@ TEST_CASE("a run that is stopped between and within rounds, and resumed, ends wi
     const auto kept = set_of(stopped);
     CHECK(kept.size() == static_cast<std::size_t>((stops_at - 1) / runs_of_visit));
     Made made;
-    const Result resumed = run(path, made, several(), IfExists::resume, made_device(), 3, 2);
+    const Ran resumed = run(path, made, several(), IfExists::resume, made_device(), 3, 2);
     CHECK(resumed.trace.root.complete);
     CHECK(set_of(resumed.trace) == expected);
     CHECK(made.runs == runs_of_visit * static_cast<int>(expected.size() - kept.size()));
@@ -176,9 +176,9 @@ TEST_CASE("a complete run that is resumed visits nothing again") {
   const ScratchFolder folder;
   Made made;
   const auto again = [&](IfExists how) { return run(folder / "t.h5", made, several(), how, made_device(), 3); };
-  const Result first = again(IfExists::refuse);
+  const Ran first = again(IfExists::refuse);
   const int runs = made.runs;
-  const Result second = again(IfExists::resume);
+  const Ran second = again(IfExists::resume);
   CHECK(made.runs == runs);
   CHECK(second.campaign.measured == 0);
   CHECK(second.campaign.kept == 9);
@@ -188,14 +188,14 @@ TEST_CASE("a complete run that is resumed visits nothing again") {
 TEST_CASE("axes that depend on the device are chosen by the runner, which is told what the trace has") {
   const ScratchFolder folder;
   Made made;
-  const Result first = run(folder / "t.h5", made, {step(Workload::compute, 1, 2.0), step(Workload::compute, 2, 2.0)});
+  const Ran first = run(folder / "t.h5", made, {step(Workload::compute, 1, 2.0), step(Workload::compute, 2, 2.0)});
   REQUIRE(first.trace.of<Jobs>().size() == 1);
   CHECK(first.trace.of<Jobs>()[0].visits.at(0).axes.iterations == 2000);
   CHECK(first.trace.of<Jobs>()[0].visits.at(1).axes.iterations == 2000);
   CHECK(made.calibrations == 1);
 
   // A third cut, by a ratio that would now give something else: the trace's iterations stay, and nothing is calibrated.
-  const Result second =
+  const Ran second =
       run(folder / "t.h5", made,
           {step(Workload::compute, 1, 3.0), step(Workload::compute, 2, 3.0), step(Workload::compute, 4, 3.0)},
           IfExists::resume);
@@ -209,7 +209,7 @@ TEST_CASE("a series that fails is given up, once, and the rest carries on") {
   const ScratchFolder folder;
   Made made;
   made.fails = Workload::memory;
-  const Result ran =
+  const Ran ran =
       run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4), step(Workload::memory, 2)});
   CHECK(ran.campaign.measured == 1);
   CHECK(exit_code_of(ran.campaign) == exit_code::failed);
@@ -223,7 +223,7 @@ TEST_CASE("a runner that does not open is an error of every series of its batch"
   const ScratchFolder folder;
   Made made;
   made.opens = false;
-  const Result ran = run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)});
+  const Ran ran = run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)});
   CHECK(ran.campaign.measured == 0);
   CHECK(ran.campaign.failures.size() == 2);
   CHECK(ran.trace.of<Jobs>().at(1).error == "out of memory");
@@ -232,7 +232,7 @@ TEST_CASE("a runner that does not open is an error of every series of its batch"
 TEST_CASE("a device that was lost, at opening or at a point, is not touched again") {
   const ScratchFolder folder;
   Made at_point{.fails = Workload::memory, .fails_as = ErrorKind::lost};
-  const Result ran = run(folder / "point.h5", at_point, {step(Workload::memory, 1), step(Workload::compute, 4)});
+  const Ran ran = run(folder / "point.h5", at_point, {step(Workload::memory, 1), step(Workload::compute, 4)});
   CHECK(at_point.runs == 0);
   CHECK(ran.campaign.failures.size() == 2);
   CHECK(ran.trace.of<Jobs>().at(1).error == "made:0 was lost before");
@@ -248,7 +248,7 @@ TEST_CASE("a device that was lost, at opening or at a point, is not touched agai
 TEST_CASE("a visit at another clock than the point's first one is marked so") {
   const ScratchFolder folder;
   Made made{.clocks_mhz = {1980, 1980, 1410}};
-  const Result ran = run(folder / "t.h5", made, {step(Workload::memory, 1)}, IfExists::refuse, made_device(), 3);
+  const Ran ran = run(folder / "t.h5", made, {step(Workload::memory, 1)}, IfExists::refuse, made_device(), 3);
   std::vector<bool> changed;
   for (const Visit<Jobs>& visit : ran.trace.of<Jobs>().at(0).visits)
     changed.push_back(visit.disturbed & static_cast<std::uint32_t>(Cause::clock_changed));

@@ -354,7 +354,7 @@ TEST_CASE("the worst decides, and what could not be judged is no pass") {
     one.if_failed = if_failed;
     return one;
   };
-  CHECK(verdict_of({}) == CheckVerdict::not_judged);
+  CHECK(verdict_of(std::vector<HealthFinding>{}) == CheckVerdict::not_judged);
   CHECK(verdict_of({of(Health::skip)}) == CheckVerdict::not_judged);
   CHECK(verdict_of({of(Health::skip), of(Health::warn)}) == CheckVerdict::ok);
   CHECK(verdict_of({of(Health::fail), of(Health::fail, CheckVerdict::broken)}) == CheckVerdict::broken);

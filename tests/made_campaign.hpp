@@ -138,18 +138,18 @@ inline MeasureOptions options_for(const std::filesystem::path& path, IfExists if
   return options;
 }
 
-struct Result {
+struct Ran {
   CampaignResult campaign;
   Trace trace;
 };
 
-inline Result run(const std::filesystem::path& path, Made& made, const std::vector<JobStep>& steps,
-                  IfExists if_exists = IfExists::refuse, DeviceInfo device = made_device(), std::uint32_t rounds = 1,
-                  std::uint64_t seed = 1) {
+inline Ran run(const std::filesystem::path& path, Made& made, const std::vector<JobStep>& steps,
+               IfExists if_exists = IfExists::refuse, DeviceInfo device = made_device(), std::uint32_t rounds = 1,
+               std::uint64_t seed = 1) {
   const MadeBackend backend(made);
   Plan plan;
   add<Jobs>(plan, backend, device, steps);
-  Result ran;
+  Ran ran;
   ran.campaign = run_campaign(plan, options_for(path, if_exists, rounds, seed));
   ran.trace = read_trace(path);
   return ran;

@@ -65,7 +65,7 @@ json seeded(const std::string& like, int seed, const json& more = json::object()
 }
 
 MeasureOptions options_of(const std::string& output, Level level) {
-  const Command command = check();
+  const Command& command = command_named("check");
   Options options(command);
   options.read({});
   MeasureOptions how = measure_options(options);
