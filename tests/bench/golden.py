@@ -13,7 +13,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REPORTS = ["report {0}", "report {0} --overview", "report {0} --json", "report {0} --csv", "report {0} --markdown",
+REPORTS = ["report {0}", "report {0} --overview", "report {0} --json", "export {0} --format csv", "report {0} --markdown",
            "report {0} --overview --json", "report {0} --html {1}", "derive {0}", "derive {0} --json",
            "export {0} --summary", "export {0} --format json", "predict {0} --json",
            "check --trace {0}", "check --trace {0} --json", "fleet {0}", "predict {0} --measured {0} --json"]
@@ -30,7 +30,7 @@ def answer(program, words, traces, folder):
     if page.exists():
         lines += page.read_text().splitlines()
         page.unlink()
-    return [line.replace(str(folder), "FOLDER") for line in lines]
+    return [line.replace(str(folder), "FOLDER").replace(str(program), "npgpu") for line in lines]
 
 
 def differences(job):
