@@ -69,7 +69,7 @@ TEST_CASE("a header row, then a row for each sample, exactly as it came") {
   const std::string front =
       "0,cudaMemcpy,host,cuda:0,pingpong,h2d,pinned,0,host,warm,copy-engine,write,0,0,1,-1,0,nobody,,\"GPU, "
       "\"\"fast\"\"\\x0amodel\",0,"
-      "1024,0,,0,not-converged,0,,0,0,,,,,,0,";
+      "1024,0,,0,not-converged,0,,0,,,,,,0,";
   CHECK(csv(trace) ==
         "series,module,source,target,pattern,direction,memory,async,timing,cache,executor,access,source_offset_bytes,"
         "target_offset_bytes,bind,host_node,chunk_bytes,beside,more_lanes,device_name,simulated,bytes,round,work,void_"
