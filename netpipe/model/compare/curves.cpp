@@ -194,7 +194,7 @@ void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, c
     CaseCurve& curve = curves[{lane, way}];
     curve.points.push_back(point);
     curve.sizes.push_back(size_of(axes));
-    curve.blocks.push_back(blocks_in(axes));
+    curve.blocks.push_back(blocks_of_axes(axes));
     ways[way] = way_text(axes);
     all_lanes.insert(lane);
   }

@@ -147,7 +147,7 @@ inline double size_of(const auto& axes) {
   if constexpr (requires { axes.bytes; }) return static_cast<double>(axes.bytes);
   else return 0;
 }
-inline double blocks_in(const auto& axes) {
+inline double blocks_of_axes(const auto& axes) {
   if constexpr (requires { axes.blocks; }) return axes.blocks;
   else return 0;
 }
