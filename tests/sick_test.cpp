@@ -229,7 +229,8 @@ namespace {
 void set(Trace& trace, const std::string& group, const Facts& facts) {
   auto at = std::ranges::find(trace.provenance, group, &Provenance::value_type::first);
   if (at == trace.provenance.end()) {
-    const Fact* const id = find_fact(facts_of(trace.provenance, "gpu0"), "id");
+    const Facts gpu = facts_of(trace.provenance, "gpu0");
+    const Fact* const id = find_fact(gpu, "id");
     REQUIRE(id);
     at = trace.provenance.insert(at, {group, {{"id", *id}}});
   }
