@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/model/statistics.hpp"
 
 namespace npgpu::model {
 
@@ -65,8 +63,8 @@ constexpr double mad_of_sigma = 0.6745, worth_of_mad = 0.37, missing_of_odd = 0.
 constexpr double known_freedom = 10, most_freedom = 50;
 // The variance of a median over that of a mean.
 constexpr double variance_of_median = 1.57;
-// Of many, some are a little sick and within their limit: they do not say how much the healthy ones scatter. Of fewer
-// than twenty the slowest one counts.
+// Some of many are a little sick and within their limit: they do not say how much the healthy ones scatter. The slowest
+// one of fewer than twenty counts.
 constexpr double share_of_healthy = 0.95;
 
 std::string unit_of(FigureUnit unit) {

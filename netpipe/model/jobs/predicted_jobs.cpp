@@ -1,13 +1,8 @@
-// How far the simulator was from measured jobs, by their length. Where a user names no measured jobs of his own, the
-// answer's error is that of the kept ones.
-#include <fmt/format.h>
-
+// Measured jobs, what the simulator predicts of each, and how far it was from them, by their length. Where a user names
+// no measured jobs of his own, the answer's error is that of the kept ones.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <vector>
 
 #include "netpipe/model/jobs/job_points.hpp"
 #include "netpipe/model/medians.hpp"
@@ -21,8 +16,17 @@ namespace npgpu {
 namespace {
 
 constexpr double no_end = std::numeric_limits<double>::infinity();
-// Of the unsplit job, in us.
+// Classes of jobs by the time of the unsplit job, in us.
 constexpr std::array<double, 5> borders{0, 300, 1000, 5000, no_end};
+
+// The median over all visits but that of one round; nothing where there is no other, or none of that round.
+std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
+  if (!us.contains(round) || us.size() < 2) return std::nullopt;
+  std::vector<double> others;
+  for (const auto& [at, time] : us)
+    if (at != round) others.push_back(time);
+  return median(others);
+}
 
 }  // namespace
 
@@ -53,19 +57,6 @@ const ModelErrors& known_errors() {
        {borders[3], borders[4], 67, {0.0078, 0.0437, 0.119}}}};
   return known;
 }
-
-namespace {
-
-// The median over all visits but that of one round; nothing where there is no other, or none of that round.
-std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
-  if (!us.contains(round) || us.size() < 2) return std::nullopt;
-  std::vector<double> others;
-  for (const auto& [at, time] : us)
-    if (at != round) others.push_back(time);
-  return median(others);
-}
-
-}  // namespace
 
 std::vector<double> regrets_of_measuring(std::span<const ByRound> alternatives) {
   std::vector<std::array<double, 2>> halves;  // of each alternative that has both
@@ -103,8 +94,6 @@ Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size
   e.method = "each visit compares the choice with the best of the others: " + e.method;
   return e;
 }
-
-// Measured jobs, and what the simulator predicts of each.
 
 namespace {
 

@@ -181,7 +181,7 @@ bool is_with_gpus(const CopyPlace& place) {
   });
 }
 
-// Of the first copy between two GPUs: "18 NVLinks 4.0", "PCIe within one switch (0000:10:00.0)".
+// The link of the first copy between two GPUs: "18 NVLinks 4.0", "PCIe within one switch (0000:10:00.0)".
 std::string link_at(const CopyPlace& place, const MatrixEvidence& evidence) {
   for (const CopyWay& way : place.ways)
     if (way.first != "host" && way.second != "host" && way.first != way.second)

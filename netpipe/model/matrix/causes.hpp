@@ -1,5 +1,5 @@
-// Where copies are bad: what those have in common that are. All of them, a GPU's, those of all GPUs below one bridge,
-// or a pair's.
+// Where copies are bad, and why: what those have in common that are. All of them, a GPU's, those of all GPUs below one
+// bridge, or a pair's.
 #pragma once
 
 #include <set>
@@ -45,9 +45,8 @@ struct CopyStates {
 // good; of several that could be, it is the one with the most bad ways.
 std::vector<CopyPlace> places_of(const CopyStates&, const std::vector<std::string>& gpus, const Links&);
 
-// Why copies at a place are wrong or slow, from what the trace says of the devices there.
-
-// They live as long as the findings are made.
+// Why copies at a place are wrong or slow follows from what the trace says of the devices there. It lives as long as
+// the findings are made.
 struct MatrixEvidence {
   const NodeMatrix& node;
   const Links& links;

@@ -1,4 +1,5 @@
-// Where a rate that grows with the blocks on a unit stops growing.
+// The parts of derive(): what each probe says of a device; the corners of a series; where a rate that grows with the
+// blocks on a unit stops growing; what a derived value follows from, and how it compares with what was reported.
 #pragma once
 
 #include <array>
@@ -70,9 +71,6 @@ inline constexpr std::array<std::string_view, 4> names_of<model::Corner>{"All-Al
 
 namespace npgpu::model {
 
-// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it compares with
-// what was reported.
-
 // What was reported of the device, from the trace's provenance; NaN where nothing was.
 struct OwnFacts {
   double fma_latency_cycles = not_measured;
@@ -102,14 +100,14 @@ void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 // and lines, which show in its law; what the rungs of a ladder reach.
 void derive_described(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe migration: what faults cost, and rates of pages that move.
+// What the probe migration shows: what faults cost, and rates of pages that move.
 void derive_migration(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe banks: what a conflict adds to a load that is waited for, and how many passes random words take.
+// What the probe banks shows: what a conflict adds to a load that is waited for, and how many passes random words take.
 void derive_banks(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe gemm, all series of the device: its best rate, that of the tensor cores' own instructions, what copies
-// leave of it and the host adds to it, what a host's cores make of one.
+// What the probe gemm shows, by all series of the device: its best rate, that of the tensor cores' own instructions,
+// what copies leave of it and the host adds to it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);
 
 // ---- one value ------------------------------------------------------------------------------------------------------
@@ -139,6 +137,8 @@ std::array<Parameter, 2> rate_and_part(Parameter rate, double limit, const std::
                                        std::string meaning_of_part);
 
 void add_note(std::string& note, const std::string& what);
+// "9.0", of a GPU of NVIDIA; empty where the trace does not say.
+std::string capability_of(const Trace&, const std::string& device);
 // "not reported by the driver"; of a host by the system, of a simulated device by its spec.
 std::string not_reported(const std::string& device);
 

@@ -38,7 +38,7 @@ Trials trials_of(const ProbeSeries& series, const ProbePoint& point) {
     const double us = host_clock ? s.host_us : s.device_us;
     return usable(us) && s.repeats > 0 ? us : not_measured;
   };
-  // Of trials that have a time.
+  // The cycles of trials that have a time.
   const auto cycles = [&](const ProbeSample& s) {
     return usable(s.cycles) && std::isfinite(time(s)) ? s.cycles : not_measured;
   };
