@@ -2,13 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/engine/distributions.hpp"
@@ -64,18 +58,6 @@ std::optional<Interval> t_interval(std::span<const double> values, double around
   return Interval{std::min(around, std::exp(mean - half)), std::max(around, std::exp(mean + half))};
 }
 
-}  // namespace
-
-double variance(std::span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0, squares = 0;
-  for (const double v : values) mean += v / n;
-  for (const double v : values) squares += (v - mean) * (v - mean);
-  return values.size() < 2 ? not_measured : squares / (n - 1);
-}
-
-namespace {
-
 struct ErrorOf {
   double squared = 0;  // variance of the median; NaN from fewer than two values
   double freedom = 0;
@@ -91,6 +73,14 @@ struct ErrorOf {
 };
 
 }  // namespace
+
+double variance(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double v : values) mean += v / n;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return values.size() < 2 ? not_measured : squares / (n - 1);
+}
 
 MedianDifference median_difference(std::span<const double> a, std::span<const double> b, double known_variance,
                                    const std::array<UsualSpread, 2>& usual, double level) {
@@ -225,7 +215,7 @@ template <class K> void add_series(ClassDrift& of_class, const Series<K>& series
   }
 }
 
-// Of the intervals of its points, where they have one.
+// Adds half the width of each point's interval, where it has one.
 template <class K> void add_half_widths(std::vector<double>& all, const Series<K>& series) {
   for (const Point<K>& point : points_of(series)) {
     ByVisit us;
@@ -237,7 +227,8 @@ template <class K> void add_half_widths(std::vector<double>& all, const Series<K
   }
 }
 
-// Of a median of values that scatter as these do around theirs; taken for normal, from the median of their distances.
+// The variance of a median of values that scatter as these do around theirs. They are taken for normal; their sigma
+// comes from the median of their distances.
 double variance_of_median(const std::vector<double>& values) {
   constexpr double sigma_of_mad = 1.4826, of_median = 1.5708;  // pi / 2
   std::vector<double> distances;

@@ -9,7 +9,7 @@
 namespace npgpu::model {
 
 struct Chunks {
-  // Of one chunk on its server, without gap, both directions alone.
+  // Times of one chunk on its server, without gap, both directions alone.
   double h2d = 0, kernel = 0, d2h = 0;
   bool has_h2d = false, has_kernel = false, has_d2h = false;
   // Part of the device that a chunk's kernel takes while it runs alone: (whole/n) / kernel, at most 1.

@@ -1,5 +1,8 @@
-// Kernels whose blocks share the device, block by block. Each block is placed on a multiprocessor and stays there; how
-// long it takes depends on how many are on its multiprocessor, and on how many multiprocessors have as many.
+// The servers of a simulated device: multiprocessors, block by block or by kernels, and copy engines.
+//
+// BlockServer has kernels whose blocks share the device, block by block. Each block is placed on a multiprocessor and
+// stays there; how long it takes depends on how many are on its multiprocessor, and on how many multiprocessors have as
+// many.
 //
 // Blocks are placed as room comes free, all of one kernel before those of the next, each on the multiprocessor that has
 // the fewest; of several, on the first in an order that never changes. On H200s (132 multiprocessors), where each block
@@ -115,7 +118,7 @@ class BlockServer {
 //          each.
 //
 //          Where the job says how long a block takes among so many, blocks of several kernels are on the device
-//          together, each on a multiprocessor (block_server.hpp). Kernels of many waves are not played block by block:
+//          together, each on a multiprocessor (BlockServer). Kernels of many waves are not played block by block:
 //          each is granted what slots are left, and goes at the pace that the blocks of all allow.
 //
 // Without gaps, and where a kernel takes the whole device or fills the slots in whole waves, all three are the same.
@@ -157,7 +160,7 @@ class ComputeServer {
   double regrant_slots(double now);  // returns what is left of them
   double pace(double blocks) const;  // blocks a unit of time, all together
   void find_next_end();
-  // Of more chunks than blocks, some have none.
+  // Where there are more chunks than blocks, some have none.
   std::uint64_t whole_blocks(std::uint32_t chunk) const { return blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0); }
   std::uint64_t pass_waves(std::uint64_t blocks, double from);
   double place_blocks(std::uint64_t blocks, double from);

@@ -16,7 +16,6 @@
 #include <type_traits>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/jobs/partition/rows.hpp"
 #include "netpipe/jobs/partition/runner.hpp"
 #include "npgpu/vocabulary/units.hpp"
 

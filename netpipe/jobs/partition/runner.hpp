@@ -1,4 +1,5 @@
-// The host's part of the partition method: the interface system, and how well a solution solves the whole one.
+// What the runners of the partition method share, whatever the device: the interface system, which the host solves, how
+// well a solution solves the whole one, and the work of each chunk.
 #pragma once
 
 #include <array>
@@ -32,8 +33,6 @@ template <class Real> double max_backward_error();
 
 // One sentence if that is more than is allowed.
 std::optional<std::string> judge_residual(double backward_error, double allowed);
-
-// What the runners of the partition method share, whatever the device.
 
 // One address for each of partition_buffers.
 using Addresses = std::array<std::byte*, partition_buffers.size()>;
