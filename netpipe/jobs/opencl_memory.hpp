@@ -3,10 +3,7 @@
 // run leaves passes for the next one's result.
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <string>
-#include <vector>
 
 #include "netpipe/devices/opencl/handles.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"

@@ -1,5 +1,3 @@
-#include "netpipe/simulate/chunks.hpp"
-
 #include <array>
 #include <cmath>
 #include <numeric>

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <utility>
-#include <vector>
 
-#include "netpipe/simulate/chunks.hpp"
 #include "netpipe/simulate/servers.hpp"
-#include "npgpu/model/simulate.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::model {

@@ -1,5 +1,3 @@
-#include "netpipe/jobs/partition/host.hpp"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 

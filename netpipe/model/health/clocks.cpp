@@ -3,7 +3,6 @@
 
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/references.hpp"
-#include "netpipe/model/health/soak.hpp"
 
 namespace npgpu::model {
 

@@ -8,14 +8,12 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "netpipe/model/health/record.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/medians.hpp"
-#include "npgpu/judge/health.hpp"
+#include "npgpu/model/figures.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/probe.hpp"
@@ -203,6 +201,14 @@ void judge_calls(Findings&);     // what calls cost
 void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink, Xids
 void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
 void judge_expected(Findings&);  // what the user expects of each GPU
+// "too hot after 4 min 2 s"; empty of a device that was not soaked, or not throttled then.
+std::string throttled_since_text(const std::vector<SoakDevice>&, const std::string& device);
+
+// Rates that fell while they ran, and wrong words of memory. What else a soak shows (wrong results, lost devices,
+// counters, throttling) is judged with all other measurements.
+void judge_soak(Findings&, const std::vector<SoakDevice>&);
+// Findings of devices that are hotter or slower than the others.
+std::vector<HealthFinding> soak_neighbours(const std::vector<SoakDevice>&);
 // By MIG: what is known of its model is of the whole.
 bool is_part_of_gpu(const DeviceRecord&);
 // Copies between host and GPU go over NVLink-C2C, and not over PCIe.

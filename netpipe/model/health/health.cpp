@@ -8,7 +8,6 @@
 
 #include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/health/references.hpp"
-#include "netpipe/model/health/soak.hpp"
 #include "netpipe/model/matrix/findings.hpp"
 #include "npgpu/report/report.hpp"
 

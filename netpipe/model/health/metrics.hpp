@@ -1,10 +1,8 @@
 // What is said of each metric of npgpu check, and causes that several findings may have.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "netpipe/model/health/findings.hpp"
 

@@ -1,7 +1,5 @@
 // What minutes at work showed: rates that fell, clocks that were taken away and when, devices that are hotter or slower
 // than others of their model in this node.
-#include "netpipe/model/health/soak.hpp"
-
 #include <algorithm>
 #include <array>
 #include <numeric>

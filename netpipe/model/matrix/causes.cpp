@@ -1,5 +1,3 @@
-#include "netpipe/model/matrix/causes.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+
+#include "netpipe/model/matrix/findings.hpp"
 
 namespace npgpu::model {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "netpipe/model/matrix/causes.hpp"
+#include "netpipe/model/matrix/findings.hpp"
 #include "npgpu/model/result.hpp"
 
 namespace npgpu::model {

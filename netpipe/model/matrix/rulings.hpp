@@ -5,11 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <set>
-#include <string>
-#include <vector>
 
 #include "netpipe/model/matrix/links.hpp"
-#include "npgpu/judge/matrix.hpp"
 
 namespace npgpu::model {
 

@@ -1,5 +1,3 @@
-#include "netpipe/model/probes/levels.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
