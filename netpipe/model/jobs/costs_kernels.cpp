@@ -26,49 +26,6 @@ double blocks_in(const JobShape& job) {
   return static_cast<double>(job.kernel_bytes) / word_bytes / job.threads;
 }
 
-}  // namespace
-
-// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
-// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
-void CostMeasuring::blocks() {
-  const auto parts = points_.find([](const JobCase& c, const JobShape& j) {
-    return c.workload != Workload::none && c.gating == Gating::gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
-           j.iterations > 1 && j.threads > 32;
-  });
-  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return a.axes.kernel_bytes < b.axes.kernel_bytes;
-  });
-  if (whole == parts.end() || !slots_of(out_, whole->axes.threads)) return;
-  const std::uint64_t resident = slots_of(out_, whole->axes.threads) / out_.multiprocessors;
-  double least = not_measured;
-  std::uint32_t best = 0;
-  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
-    out_.threads_at_once = at_once * whole->axes.threads;
-    std::vector<double> errors;
-    for (const Workload w : sorts) {
-      const double all_us = kernel_us(w, whole->axes);
-      const Job all = job(whole->axes, all_us);
-      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
-      for (const JobResult& s : parts) {
-        const double part_us = kernel_us(w, s.axes);
-        if (!(all_us > 0) || !(part_us > 0) || s.axes.kernel_bytes == whole->axes.kernel_bytes) continue;
-        errors.push_back(std::abs(all_us * waves(job(s.axes, part_us).blocks) / waves(all.blocks) / part_us - 1));
-      }
-    }
-    if (errors.empty()) break;
-    const double error = median(errors);
-    if (!(error >= least)) least = error, best = at_once;
-  }
-  out_.threads_at_once = best * whole->axes.threads;
-  if (best)
-    add(Cost::blocks_at_once,
-        {static_cast<double>(best), not_measured, not_measured, "1",
-         "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
-        "blocks of a multiprocessor that work without slowing each other");
-}
-
-namespace {
-
 // Blocks that share what bounds them, as memory, take longer with each one more. Where the warps of one block keep a
 // multiprocessor's units busy, time goes in steps instead: one block more than multiprocessors takes as long as twice
 // as many. There a multiprocessor issues from its oldest warps first, so that its blocks end one after the other, and
@@ -131,6 +88,45 @@ void shape_parts(KernelTimes& times, const PartTimes& us_of_blocks) {
 }
 
 }  // namespace
+
+// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
+// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
+void CostMeasuring::blocks() {
+  const auto parts = points_.find([](const JobCase& c, const JobShape& j) {
+    return c.workload != Workload::none && c.gating == Gating::gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
+           j.iterations > 1 && j.threads > 32;
+  });
+  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.axes.kernel_bytes < b.axes.kernel_bytes;
+  });
+  if (whole == parts.end() || !slots_of(out_, whole->axes.threads)) return;
+  const std::uint64_t resident = slots_of(out_, whole->axes.threads) / out_.multiprocessors;
+  double least = not_measured;
+  std::uint32_t best = 0;
+  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
+    out_.threads_at_once = at_once * whole->axes.threads;
+    std::vector<double> errors;
+    for (const Workload w : sorts) {
+      const double all_us = kernel_us(w, whole->axes);
+      const Job all = job(whole->axes, all_us);
+      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
+      for (const JobResult& s : parts) {
+        const double part_us = kernel_us(w, s.axes);
+        if (!(all_us > 0) || !(part_us > 0) || s.axes.kernel_bytes == whole->axes.kernel_bytes) continue;
+        errors.push_back(std::abs(all_us * waves(job(s.axes, part_us).blocks) / waves(all.blocks) / part_us - 1));
+      }
+    }
+    if (errors.empty()) break;
+    const double error = median(errors);
+    if (!(error >= least)) least = error, best = at_once;
+  }
+  out_.threads_at_once = best * whole->axes.threads;
+  if (best)
+    add(Cost::blocks_at_once,
+        {static_cast<double>(best), not_measured, not_measured, "1",
+         "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
+        "blocks of a multiprocessor that work without slowing each other");
+}
 
 // Unsplit kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells
 // how blocks share one. And of less than a block, whose few threads may be done sooner.

@@ -28,6 +28,51 @@ std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
   return median(others);
 }
 
+// The host's time for the calls of split jobs, over what the costs say.
+class CallsOverCosts {
+ public:
+  void add(const PredictedJob& one, StreamCosts costs) {
+    costs.call_factors.clear();
+    const MeasuredWorkload& w = one.workload;
+    for (std::size_t i = 0; i < w.issue_us.size(); ++i) {
+      const Seconds host = simulate_total(one.job, w.streams[i], costs, w.question.order).busy.host;
+      if (w.streams[i] > 1 && std::isfinite(w.issue_us[i]) && host.count() > 0)
+        ratios_.emplace_back(&one, w.issue_us[i] / microseconds(host));
+    }
+  }
+  // The median over all jobs but this one; null: over all.
+  double without(const PredictedJob* one) const {
+    const std::vector<double> others = ratios(one);
+    return others.empty() ? 1 : median(others);
+  }
+  Estimate over_all() const { return model::median_of(ratios(nullptr), "1", "median over workloads and cuts"); }
+
+ private:
+  std::vector<double> ratios(const PredictedJob* without) const {
+    std::vector<double> all;
+    for (const auto& [of, ratio] : ratios_)
+      if (of != without) all.push_back(ratio);
+    return all;
+  }
+  std::vector<std::pair<const PredictedJob*, double>> ratios_;
+};
+
+std::vector<double> times_of(const PredictedJob& one, const StreamCosts& costs) {
+  const MeasuredWorkload& w = one.workload;
+  std::vector<double> us;
+  for (const std::uint32_t n : w.streams)
+    us.push_back(n == 1 ? w.time_us.front().value
+                        : microseconds(simulate_total(one.job, n, costs, w.question.order).total));
+  return us;
+}
+
+PredictedJob predicted(const MeasuredWorkload& w, const MeasuredCosts& measured) {
+  PredictedJob one{w, job_of(w, measured), {}, {}, {}};
+  for (const std::uint32_t n : w.streams) one.chunks.push_back(chunk_times(one.job, n, measured.costs));
+  one.predicted_us = times_of(one, costs_of(w, measured));
+  return one;
+}
+
 }  // namespace
 
 ModelErrors errors_by_length(std::span<const PredictedJob> jobs, const std::string& source) {
@@ -94,55 +139,6 @@ Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size
   e.method = "each visit compares the choice with the best of the others: " + e.method;
   return e;
 }
-
-namespace {
-
-// The host's time for the calls of split jobs, over what the costs say.
-class CallsOverCosts {
- public:
-  void add(const PredictedJob& one, StreamCosts costs) {
-    costs.call_factors.clear();
-    const MeasuredWorkload& w = one.workload;
-    for (std::size_t i = 0; i < w.issue_us.size(); ++i) {
-      const Seconds host = simulate_total(one.job, w.streams[i], costs, w.question.order).busy.host;
-      if (w.streams[i] > 1 && std::isfinite(w.issue_us[i]) && host.count() > 0)
-        ratios_.emplace_back(&one, w.issue_us[i] / microseconds(host));
-    }
-  }
-  // The median over all jobs but this one; null: over all.
-  double without(const PredictedJob* one) const {
-    const std::vector<double> others = ratios(one);
-    return others.empty() ? 1 : median(others);
-  }
-  Estimate over_all() const { return model::median_of(ratios(nullptr), "1", "median over workloads and cuts"); }
-
- private:
-  std::vector<double> ratios(const PredictedJob* without) const {
-    std::vector<double> all;
-    for (const auto& [of, ratio] : ratios_)
-      if (of != without) all.push_back(ratio);
-    return all;
-  }
-  std::vector<std::pair<const PredictedJob*, double>> ratios_;
-};
-
-std::vector<double> times_of(const PredictedJob& one, const StreamCosts& costs) {
-  const MeasuredWorkload& w = one.workload;
-  std::vector<double> us;
-  for (const std::uint32_t n : w.streams)
-    us.push_back(n == 1 ? w.time_us.front().value
-                        : microseconds(simulate_total(one.job, n, costs, w.question.order).total));
-  return us;
-}
-
-PredictedJob predicted(const MeasuredWorkload& w, const MeasuredCosts& measured) {
-  PredictedJob one{w, job_of(w, measured), {}, {}, {}};
-  for (const std::uint32_t n : w.streams) one.chunks.push_back(chunk_times(one.job, n, measured.costs));
-  one.predicted_us = times_of(one, costs_of(w, measured));
-  return one;
-}
-
-}  // namespace
 
 PredictedJobs predict_jobs(std::span<const MeasuredWorkload> workloads, const MeasuredCosts& measured,
                            std::span<const MeasuredWorkload> others) {
