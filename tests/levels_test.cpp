@@ -1,6 +1,4 @@
 // Levels of caches, knees and corners in curves.
-#include "netpipe/model/probes/levels.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -5,10 +5,9 @@
 
 #include <regex>
 
-#include "netpipe/devices/fact_table.hpp"
+#include "fact_page.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "npgpu/report/report.hpp"
-#include "scratch.hpp"
 
 namespace metrics_test {
 
@@ -65,14 +64,12 @@ TEST_CASE("each metric that is bad has a word and an explanation") {
 }
 
 TEST_CASE("the metrics that rest on a fact are there") {
-  for (const devices::FactTable& table : devices::fact_tables)
-    for (const auto& rows : table.rows)
-      for (const devices::FactRow& row : rows)
-        for (const std::string& metric : all_of(row.judged_by, R"rx(\b([a-z0-9]+_[a-z0-9_]+)\b)rx")) {
-          CAPTURE(row.name);
-          CAPTURE(metric);
-          CHECK(model::metric_row(metric));
-        }
+  for (const FactRow& row : rows_of_facts())
+    for (const std::string& metric : all_of(row.judged_by, R"rx(\b([a-z0-9]+_[a-z0-9_]+)\b)rx")) {
+      CAPTURE(row.name);
+      CAPTURE(metric);
+      CHECK(model::metric_row(metric));
+    }
 }
 
 }  // namespace metrics_test

@@ -10,7 +10,6 @@
 #include <set>
 #include <vector>
 
-#include "netpipe/jobs/partition/host.hpp"
 #include "netpipe/jobs/partition/rows.hpp"
 #include "netpipe/jobs/partition/runner.hpp"
 #include "npgpu/vocabulary/units.hpp"

@@ -12,9 +12,10 @@ namespace probe_rates_test {
 
 using namespace npgpu;
 using model::rates_of;
-using model::two_groups;
 
 namespace {
+
+bool two_groups(const std::vector<double>& values) { return model::upper_group(values).has_value(); }
 
 const std::vector<double> steady(9, 2.0);
 

@@ -1,4 +1,5 @@
-// A list in which nothing stands twice.
+// What the standard's algorithms lack: lists in which nothing stands twice, stable sorting in one place, work on all
+// processors, numbers from outside, and comma-separated values.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ template <class T> std::vector<T> each_once(std::vector<T> all) {
 
 // std::ranges::stable_sort of a vector, with the algorithm compiled once: the standard's is some 10 KB of machine code
 // for each type of element. Not for what sorts in a hurry.
-
+//
 // The places 0 to size - 1 in the order of `comes_before`; those of which neither comes first keep theirs.
 std::vector<std::size_t> places_in_order(std::size_t size,
                                          const std::function<bool(std::size_t, std::size_t)>& comes_before);
@@ -46,7 +47,6 @@ void sort_stably(std::vector<T>& all, Compare compare = {}, Projection projectio
 }
 
 // Reasons that a device gives for lower clocks, over many readings.
-
 class FrequentReasons {
  public:
   void add(std::uint64_t reasons) {
@@ -67,10 +67,8 @@ class FrequentReasons {
   std::uint64_t readings_ = 0;
 };
 
-// Independent work on all processors of this process.
-
-// Calls work(0) to work(n - 1), several at once, and returns when all are done. Throws what the first of them threw, in
-// the order of their numbers.
+// Calls work(0) to work(n - 1), several at once on all processors of this process, and returns when all are done.
+// Throws what the first of them threw, in the order of their numbers.
 template <class Work> void in_parallel(std::size_t n, const Work& work) {
   std::vector<std::exception_ptr> thrown(n);
   std::atomic<std::size_t> next{0};
@@ -91,9 +89,8 @@ template <class Work> void in_parallel(std::size_t n, const Work& work) {
     if (one) std::rethrow_exception(one);
 }
 
-// A whole number out of a figure that may be anything: traces, specs and references come from outside.
-
-// Towards zero, as a cast, where that is defined; the nearest there is for what is beyond, and 0 for NaN.
+// A whole number out of a figure that may be anything: traces, specs and references come from outside. Towards zero, as
+// a cast, where that is defined; the nearest there is for what is beyond, and 0 for NaN.
 template <class Integer> constexpr Integer saturated(double value) {
   using Limits = std::numeric_limits<Integer>;
   // The largest integers are not doubles; what they round to is one more.
@@ -102,18 +99,15 @@ template <class Integer> constexpr Integer saturated(double value) {
   return value == value ? static_cast<Integer>(value) : Integer{0};
 }
 
-// Normally distributed numbers.
-
-// One number of mean 0 and deviation 1, from two of `uniform()`, which gives numbers in (0, 1] (Box & Muller 1958; the
-// second number of their pair is dropped).
+// One normally distributed number of mean 0 and deviation 1, from two of `uniform()`, which gives numbers in (0, 1]
+// (Box & Muller 1958; the second number of their pair is dropped).
 template <class Uniform> double normal(Uniform&& uniform) {
   const double radius = std::sqrt(-2 * std::log(uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
-// Comma-separated values (RFC 4180), as programs write them.
-
-// One record, which may go over several lines where a quoted field does; false at the end.
+// One record of comma-separated values (RFC 4180), which may go over several lines where a quoted field does; false at
+// the end.
 inline bool read_csv_record(std::istream& file, std::vector<std::string>& fields) {
   fields.assign(1, "");
   bool quoted = false, any = false;

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
@@ -53,6 +51,38 @@ bool is_of_one_flow(const TransferCase& c) {
          !is_between_ranks(c) && c.executor == usual;
 }
 
+std::optional<std::string> why_no_peer_copy(const TransferCase& c) {
+  if (c.source == c.target || c.source == "host" || c.target == "host")
+    return "--direction peer needs two devices: name the other one with --to";
+  if (c.memory != Memory::device)
+    return fmt::format("--memory {}: --direction peer copies between the memories of two devices: use --memory device",
+                       name(c.memory));
+  if (c.access == Access::staged && c.executor == Executor::sm_kernel)
+    return "--access staged: a kernel cannot reach memory that its device does not see: use --executor copy-engine, or "
+           "--access write or read";
+  return std::nullopt;
+}
+
+std::optional<std::string> why_no_words(const TransferCase& c) {
+  const auto because = [&](std::string_view why) { return fmt::format("--pattern {}: {}", name(c.pattern), why); };
+  const bool is_flag = c.pattern == Pattern::flag;
+  if (c.executor != Executor::sm_kernel)
+    return because("a kernel moves words, no copy engine: use --executor sm-kernel");
+  const Access access = is_flag ? Access::write : Access::read;
+  const bool peers = c.direction == Direction::peer && c.access == access;
+  if (c.direction != Direction::h2d && c.direction != Direction::d2d && !peers)
+    return because(
+        fmt::format("it is of the host's memory, the device's own, or another device's: use --direction "
+                    "h2d, or d2d, or peer with --access {}",
+                    name(access)));
+  if (is_flag && c.direction == Direction::h2d && c.memory != Memory::pinned)
+    return because("host and kernel both look at the word: use --memory pinned");
+  if (!c.more_lanes.empty()) return because("a latency is measured alone, with no other lane");
+  if (c.source_offset || c.target_offset || c.cache == Cache::cold)
+    return because("the words lie where it needs them: leave --source-offset, --target-offset and --cache out");
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<CopyQuestion> question_of(const TransferCase& c) {
@@ -102,42 +132,6 @@ std::optional<CallQuestion> question_of(const CallCase& c) {
   if (c.call == Call::signal && is_alone) return CallQuestion::signal;
   return std::nullopt;
 }
-
-namespace {
-
-std::optional<std::string> why_no_peer_copy(const TransferCase& c) {
-  if (c.source == c.target || c.source == "host" || c.target == "host")
-    return "--direction peer needs two devices: name the other one with --to";
-  if (c.memory != Memory::device)
-    return fmt::format("--memory {}: --direction peer copies between the memories of two devices: use --memory device",
-                       name(c.memory));
-  if (c.access == Access::staged && c.executor == Executor::sm_kernel)
-    return "--access staged: a kernel cannot reach memory that its device does not see: use --executor copy-engine, or "
-           "--access write or read";
-  return std::nullopt;
-}
-
-std::optional<std::string> why_no_words(const TransferCase& c) {
-  const auto because = [&](std::string_view why) { return fmt::format("--pattern {}: {}", name(c.pattern), why); };
-  const bool is_flag = c.pattern == Pattern::flag;
-  if (c.executor != Executor::sm_kernel)
-    return because("a kernel moves words, no copy engine: use --executor sm-kernel");
-  const Access access = is_flag ? Access::write : Access::read;
-  const bool peers = c.direction == Direction::peer && c.access == access;
-  if (c.direction != Direction::h2d && c.direction != Direction::d2d && !peers)
-    return because(
-        fmt::format("it is of the host's memory, the device's own, or another device's: use --direction "
-                    "h2d, or d2d, or peer with --access {}",
-                    name(access)));
-  if (is_flag && c.direction == Direction::h2d && c.memory != Memory::pinned)
-    return because("host and kernel both look at the word: use --memory pinned");
-  if (!c.more_lanes.empty()) return because("a latency is measured alone, with no other lane");
-  if (c.source_offset || c.target_offset || c.cache == Cache::cold)
-    return because("the words lie where it needs them: leave --source-offset, --target-offset and --cache out");
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::optional<std::string> why_no_copy(const TransferCase& c) {
   const bool duplex = c.pattern == Pattern::duplex;

@@ -1,4 +1,5 @@
-// Functions of the host that kernels call, too: NPGPU_EVERYWHERE before them. Headers with them need no CUDA.
+// Which copies no GPU does, real or simulated; the shape that fills a device; and NPGPU_EVERYWHERE, which stands before
+// functions of the host that kernels call, too: headers with them need no CUDA.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,8 @@
 namespace npgpu {
 
 // The shape that fills a device: whole warps on all units; of these in most memory, with one access of 16 B or most
-// chains in flight, the most blocks. On an H200 it comes within 0.3 % of the best of all shapes.
-
-// Nothing where no shape is on several units.
+// chains in flight, the most blocks. On an H200 it comes within 0.3 % of the best of all shapes. Nothing where no shape
+// is on several units.
 inline std::optional<Shape> filling_shape(const std::vector<Shape>& shapes) {
   constexpr std::uint32_t usual_threads = 256;
   const auto reach = [](const Shape& s) {
@@ -32,8 +32,6 @@ inline std::optional<Shape> filling_shape(const std::vector<Shape>& shapes) {
   if (best == shapes.end() || best->blocks < 2) return std::nullopt;
   return *best;
 }
-
-// Which copies no GPU does, real or simulated.
 
 // Between two devices, through the host.
 inline bool is_staged_peer(const TransferCase& c) {

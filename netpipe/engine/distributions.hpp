@@ -6,7 +6,7 @@
 
 namespace npgpu {
 
-// Of n coins: how likely at most so many show heads; and the number below which they are with probability p.
+// n coins: how likely at most so many show heads; and the number below which they are with probability p.
 double heads_at_most(double heads, std::size_t n);
 double heads_quantile(double p, std::size_t n);
 

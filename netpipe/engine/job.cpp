@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -20,18 +19,13 @@ constexpr std::uint64_t max_bytes = std::uint64_t{1} << 33;  // words are number
 // compute counts its steps in fp32, exactly up to 2^24: eight a round, from at most 2^16 on.
 constexpr std::uint64_t max_iterations = 1'000'000;
 
+constexpr std::uint64_t kernel_word_bytes = 4;
+
 }  // namespace
 
 std::string title(const JobCase& c) {
-  std::string text = "jobs " + c.device;
-  for (const std::string_view word : {name(c.workload), name(c.order), name(c.pool)}) {
-    text += ' ';
-    text += word;
-  }
-  if (c.gating != Gating::open) {
-    text += ' ';
-    text += name(c.gating);
-  }
+  std::string text = fmt::format("jobs {} {} {} {}", c.device, name(c.workload), name(c.order), name(c.pool));
+  if (c.gating != Gating::open) text += fmt::format(" {}", name(c.gating));
   if (c.issue == Issuing::graph) text += " graph";
   return text;
 }
@@ -91,12 +85,6 @@ std::vector<Issue> issues_of(Order order, const JobShape& job) {
   }
   return all;
 }
-
-namespace {
-
-constexpr std::uint64_t kernel_word_bytes = 4;
-
-}  // namespace
 
 std::uint64_t blocks_of(const JobShape& job) {
   return (job.kernel_bytes / kernel_word_bytes + job.threads - 1) / job.threads;

@@ -94,14 +94,6 @@ class AgreedSchedule final : public Schedule {
   Consensus& consensus_;
 };
 
-}  // namespace
-
-std::unique_ptr<Schedule> agreed_schedule(std::unique_ptr<Schedule> own, Consensus& consensus) {
-  return std::make_unique<AgreedSchedule>(std::move(own), consensus);
-}
-
-namespace {
-
 constexpr int max_voids = 3;  // gates that time out in a row before the point is given up
 
 // Copies are compared after a visit's first run, too, and not only after its last one: what a device spoils while it
@@ -113,6 +105,10 @@ template <class K> bool compares_first(const Step<K>& step) {
 }
 
 }  // namespace
+
+std::unique_ptr<Schedule> agreed_schedule(std::unique_ptr<Schedule> own, Consensus& consensus) {
+  return std::make_unique<AgreedSchedule>(std::move(own), consensus);
+}
 
 template <class K>
 std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const Step<K>& step,

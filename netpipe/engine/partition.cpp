@@ -121,11 +121,8 @@ std::vector<PartitionStep> partition_steps(const std::string& device, std::span<
 
 // ---- how it is repeated, what a point costs, what its figure counts -------------------------------------------------
 
-// A trial is one run.
-Repetition Partitions::repetition() {
-  return {
-      .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = Repetition::usual_rounds};
-}
+// A trial is one run, as it is one job of those.
+Repetition Partitions::repetition() { return Jobs::repetition(); }
 
 PointCost Partitions::cost(const DeviceInfo& device, const Step<Partitions>& step) {
   if (device.simulated) return {Seconds{0}, Seconds{0}};

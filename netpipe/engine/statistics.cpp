@@ -2,13 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/engine/distributions.hpp"
@@ -64,18 +58,6 @@ std::optional<Interval> t_interval(std::span<const double> values, double around
   return Interval{std::min(around, std::exp(mean - half)), std::max(around, std::exp(mean + half))};
 }
 
-}  // namespace
-
-double variance(std::span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0, squares = 0;
-  for (const double v : values) mean += v / n;
-  for (const double v : values) squares += (v - mean) * (v - mean);
-  return values.size() < 2 ? not_measured : squares / (n - 1);
-}
-
-namespace {
-
 struct ErrorOf {
   double squared = 0;  // variance of the median; NaN from fewer than two values
   double freedom = 0;
@@ -90,7 +72,72 @@ struct ErrorOf {
   double share_of_freedom() const { return squared * squared / freedom; }
 };
 
+constexpr std::size_t enough_points = 10;
+constexpr double of_the_usual = 3;  // so much wider than usual is unsteady
+
+// By class, in its order, and by a point's time, as DriftByTime has it. From three runs of characterize on one H200, of
+// ten in a row the one in the middle and the two in which calls were slowest and fastest (h200_run_c, _d and _e of
+// data/traces): tests/bench/run_to_run.py prints the least with which the interval of each holds 85 % of the medians of
+// each other, and here it is rounded up. It is the clock of the host's cores that differs, so that what waits for the
+// host differs most: 4 % of calls, and 0.1 % of large copies. Kernels have a GPU's mean clock: 1969.3 to 1972.2 MHz in
+// those ten runs, and within each it moved by 0.03 %; theirs are from three quick runs on an H100 (h100_quick_a, _b,
+// _c). Windows of energy are from three runs on an H100 and three on an H200: it is the device's warmth that differs,
+// at rest most.
+constexpr std::array<DriftByTime, names_of<TimeClass>.size()> from_run_to_run{{
+    {{0.005, 0.0015, 0.001, 0.001}},     // device-copies
+    {{0.012, 0.0045, 0.0015, 0.001}},    // host-copies
+    {{0.025, 0.025, 0.04, 0.07}},        // pageable-copies
+    {{0.0009, 0.0008, 0.0007, 0.0005}},  // kernels
+    {{0.02, 0.02, 0.02, 0.02}},          // host-probes
+    {{0.04, 0.045, 0.045, 0.045}},       // calls
+    {{0.01, 0.035, 0.035, 0.035}},       // jobs
+    {{0.001, 0.001, 0.001, 0.001}},      // gated-jobs
+    {{0.008, 0.008, 0.008, 0.008}},      // windows
+}};
+
+template <class K> void add_series(ClassDrift& of_class, const Series<K>& series) {
+  if (is_beside(series.question)) return;  // what moves it is the second process
+  for (const Point<K>& point : points_of(series)) {
+    ClassDrift::Visits visits;
+    for (const Visit<K>* visit : point.counted())
+      if (const auto us = trial_times<K>(series.question, samples_of(series, *visit)); !us.empty())
+        visits.emplace_back(visit->round, median(us));
+    of_class.add(visits);
+  }
+}
+
+// Adds half the width of each point's interval, where it has one.
+template <class K> void add_half_widths(std::vector<double>& all, const Series<K>& series) {
+  for (const Point<K>& point : points_of(series)) {
+    ByVisit us;
+    for (const Visit<K>* visit : point.counted())
+      us.push_back(trial_times<K>(series.question, samples_of(series, *visit)));
+    const Estimate e = median_over_visits(us, "us");
+    if (const double half = half_width(with_drift(e, series.drift.at(e.value))); std::isfinite(half))
+      all.push_back(half);
+  }
+}
+
+// The variance of a median of values that scatter as these do around theirs. They are taken for normal; their sigma
+// comes from the median of their distances.
+double variance_of_median(const std::vector<double>& values) {
+  constexpr double sigma_of_mad = 1.4826, of_median = 1.5708;  // pi / 2
+  std::vector<double> distances;
+  const double middle = median(values);
+  for (const double v : values) distances.push_back(std::abs(v - middle));
+  const double sigma = sigma_of_mad * median(distances);
+  return of_median * sigma * sigma / static_cast<double>(values.size());
+}
+
 }  // namespace
+
+double variance(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double v : values) mean += v / n;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return values.size() < 2 ? not_measured : squares / (n - 1);
+}
 
 MedianDifference median_difference(std::span<const double> a, std::span<const double> b, double known_variance,
                                    const std::array<UsualSpread, 2>& usual, double level) {
@@ -188,66 +235,6 @@ std::vector<std::size_t> places_in_order(std::size_t size,
   std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return comes_before(a, b); });
   return places;
 }
-
-namespace {
-
-constexpr std::size_t enough_points = 10;
-constexpr double of_the_usual = 3;  // so much wider than usual is unsteady
-
-// By class, in its order, and by a point's time, as DriftByTime has it. From three runs of characterize on one H200, of
-// ten in a row the one in the middle and the two in which calls were slowest and fastest (h200_run_c, _d and _e of
-// data/traces): tests/bench/run_to_run.py prints the least with which the interval of each holds 85 % of the medians of
-// each other, and here it is rounded up. It is the clock of the host's cores that differs, so that what waits for the
-// host differs most: 4 % of calls, and 0.1 % of large copies. Kernels have a GPU's mean clock: 1969.3 to 1972.2 MHz in
-// those ten runs, and within each it moved by 0.03 %; theirs are from three quick runs on an H100 (h100_quick_a, _b,
-// _c). Windows of energy are from three runs on an H100 and three on an H200: it is the device's warmth that differs,
-// at rest most.
-constexpr std::array<DriftByTime, names_of<TimeClass>.size()> from_run_to_run{{
-    {{0.005, 0.0015, 0.001, 0.001}},     // device-copies
-    {{0.012, 0.0045, 0.0015, 0.001}},    // host-copies
-    {{0.025, 0.025, 0.04, 0.07}},        // pageable-copies
-    {{0.0009, 0.0008, 0.0007, 0.0005}},  // kernels
-    {{0.02, 0.02, 0.02, 0.02}},          // host-probes
-    {{0.04, 0.045, 0.045, 0.045}},       // calls
-    {{0.01, 0.035, 0.035, 0.035}},       // jobs
-    {{0.001, 0.001, 0.001, 0.001}},      // gated-jobs
-    {{0.008, 0.008, 0.008, 0.008}},      // windows
-}};
-
-template <class K> void add_series(ClassDrift& of_class, const Series<K>& series) {
-  if (is_beside(series.question)) return;  // what moves it is the second process
-  for (const Point<K>& point : points_of(series)) {
-    ClassDrift::Visits visits;
-    for (const Visit<K>* visit : point.counted())
-      if (const auto us = trial_times<K>(series.question, samples_of(series, *visit)); !us.empty())
-        visits.emplace_back(visit->round, median(us));
-    of_class.add(visits);
-  }
-}
-
-// Of the intervals of its points, where they have one.
-template <class K> void add_half_widths(std::vector<double>& all, const Series<K>& series) {
-  for (const Point<K>& point : points_of(series)) {
-    ByVisit us;
-    for (const Visit<K>* visit : point.counted())
-      us.push_back(trial_times<K>(series.question, samples_of(series, *visit)));
-    const Estimate e = median_over_visits(us, "us");
-    if (const double half = half_width(with_drift(e, series.drift.at(e.value))); std::isfinite(half))
-      all.push_back(half);
-  }
-}
-
-// Of a median of values that scatter as these do around theirs; taken for normal, from the median of their distances.
-double variance_of_median(const std::vector<double>& values) {
-  constexpr double sigma_of_mad = 1.4826, of_median = 1.5708;  // pi / 2
-  std::vector<double> distances;
-  const double middle = median(values);
-  for (const double v : values) distances.push_back(std::abs(v - middle));
-  const double sigma = sigma_of_mad * median(distances);
-  return of_median * sigma * sigma / static_cast<double>(values.size());
-}
-
-}  // namespace
 
 void ClassDrift::Points::add(const Visits& logs, double middle) {
   ++points;

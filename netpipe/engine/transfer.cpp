@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "npgpu/model/result.hpp"
-#include "npgpu/vocabulary/series.hpp"
 
 namespace npgpu {
 
@@ -52,6 +51,18 @@ std::string brief(const std::vector<Lane>& all) {
     if (const auto n = std::ranges::count(all, static_cast<Direction>(d), &Lane::direction))
       text += fmt::format(" {} {}", n, names_of<Direction>[d]);
   return text;
+}
+
+// The device's own reason where it gives one.
+Limit unknown(const Limit& limit, const std::string& otherwise) {
+  const bool says = limit.source.starts_with("unknown: ") || limit.source.starts_with("none: ");
+  return {not_measured, says ? limit.source : "unknown: " + otherwise};
+}
+
+// Half of a memory's rate: a copy reads every byte and writes it, and its bytes are counted once.
+Limit copy_within(const Limit& memory, const std::string& whose) {
+  if (!(memory.per_s > 0)) return unknown(memory, "the rate of " + whose + " memory is not known");
+  return {memory.per_s / 2, "half of " + memory.source + ", because a copy reads and writes every byte"};
 }
 
 }  // namespace
@@ -172,27 +183,11 @@ std::string text_of(const TransferSize& size) { return size_text(size.bytes); }
 
 // ---- theoretical rates ---------------------------------------------------------------------------------------------
 
-namespace {
-
-// The device's own reason where it gives one.
-Limit unknown(const Limit& limit, const std::string& otherwise) {
-  const bool says = limit.source.starts_with("unknown: ") || limit.source.starts_with("none: ");
-  return {not_measured, says ? limit.source : "unknown: " + otherwise};
-}
-
-// Half of a memory's rate: a copy reads every byte and writes it, and its bytes are counted once.
-Limit copy_within(const Limit& memory, const std::string& whose) {
-  if (!(memory.per_s > 0)) return unknown(memory, "the rate of " + whose + " memory is not known");
-  return {memory.per_s / 2, "half of " + memory.source + ", because a copy reads and writes every byte"};
-}
-
-}  // namespace
-
 Limit limit_of(const TransferCase& c, const DeviceInfo& device) {
   switch (c.direction) {
     case Direction::h2d:
     case Direction::d2h:
-      // Of one direction, for pingpong and duplex too: a link carries both at once.
+      // The rate of one direction, for pingpong and duplex too: a link carries both at once.
       if (!(device.link.per_s > 0)) return unknown(device.link, "the link's rate is not known");
       return device.link;
     case Direction::d2d: return copy_within(device.memory, "the device's");

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>

@@ -1,15 +1,11 @@
-// The memory of jobs on one GPU: what a run finds there, and what it must leave.
-#include <fmt/format.h>
+// Jobs in CUDA streams or as a graph, timed whole, and their memory on one GPU: what a run finds there, and what it
+// must leave. The timed region holds the runtime's calls and nothing else: what to call, with which pointers and in
+// which stream, is a list made before, and so is a graph of it.
 
-#include <algorithm>
 #include <bit>
-#include <optional>
-#include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/jobs/cuda_runner.hpp"
-#include "netpipe/jobs/runner.hpp"
 #include "netpipe/jobs/workload_kernels.hpp"
 
 namespace npgpu::cuda {
@@ -108,9 +104,6 @@ class JobMemory : public LaidOutJob {
   Buffer run_, host_run_;  // the run's numbers, where kernels read them and where the host writes them
   JobWords words_;
 };
-
-// Jobs in CUDA streams or as a graph, timed whole. The timed region holds the runtime's calls and nothing else: what to
-// call, with which pointers and in which stream, is a list made before, and so is a graph of it.
 
 namespace {
 

@@ -89,7 +89,7 @@ class JobStreams {
     while (ends_.size() < streams) ends_.emplace_back();
     if (question.gating != Gating::open && !gate_) gate_.emplace();
   }
-  // Of a case whose job is a graph, before its first run: these calls, in this order, as they would go to the streams.
+  // Captures a job that is a graph, before its first run: these calls, in this order, as they would go to the streams.
   // The streams branch off from the first one, and come together in it again.
   void capture(std::vector<Call>& calls) {
     Capture capture(handles_[0]);

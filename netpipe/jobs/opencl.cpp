@@ -1,15 +1,12 @@
 // Jobs in several queues of OpenCL, timed whole. The timed region holds the calls and nothing else: what to enqueue,
 // with which arguments and in which queue, is a list made before. A queue is flushed behind its last command, because
 // drivers may keep commands until then.
-#include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/opencl/bench.hpp"
 #include "netpipe/jobs/opencl_memory.hpp"
-#include "netpipe/jobs/runner.hpp"
 
 namespace npgpu::opencl {
 

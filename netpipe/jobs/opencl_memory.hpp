@@ -1,14 +1,9 @@
-// What jobs do to words of memory, in OpenCL C: the same kernels, and the same words before and after them, as
-// workload_kernels.cu has for CUDA. Every word follows from its place; nothing a run leaves passes for the next
-// one's result.
+// The memory of jobs on one device of OpenCL, and what jobs do to its words, in OpenCL C: the same kernels, and the
+// same words before and after them, as workload_kernels.cu has for CUDA. Every word follows from its place; nothing a
+// run leaves passes for the next one's result.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
-#include <string>
-#include <vector>
 
 #include "netpipe/devices/opencl/handles.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
@@ -89,8 +84,8 @@ struct stretch {
   uint work_count, work_first, iterations;   // of the kernel; 0: none
   uint workload, run, factor, start, mask, stride, label, labels;
 };
-// Of the answer the first word is the lowest label that is wrong; then each label's first wrong word; then the run, by
-// which it is seen that a label was compared.
+// The answer's first word is the lowest label that is wrong. Then comes each label's first wrong word; then the run,
+// which shows that a label was compared.
 kernel void compare_words(global const uint* actual, struct stretch s, global uint* answer) {
   if (get_global_id(0) == 0) answer[1 + s.labels + s.label] = s.run;
   for (uint i = get_global_id(0); i < s.count; i += get_global_size(0)) {
@@ -109,8 +104,6 @@ kernel void compare_words(global const uint* actual, struct stretch s, global ui
   }
 }
 )";
-
-// The memory of jobs on one device of OpenCL: what a run finds there, and what it must leave.
 
 // A power of two, far larger than the cache, as one buffer can be.
 inline std::uint64_t scratch_bytes(const std::string& id) {

@@ -1,14 +1,11 @@
 #include "netpipe/jobs/runner.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "npgpu/model/statistics.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 

@@ -1,4 +1,5 @@
-// Where the parts of a split job lie in the device's memory and the host's, and what a run leaves there.
+// What runners of jobs share, whatever the device's interface: where the parts of a split job lie in the device's
+// memory and the host's, what a run leaves there, and how a job is prepared, run and checked.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ struct BufferSizes {
   std::uint64_t in = 0, out = 0;          // of pinned host memory
   std::uint64_t device = 0, scratch = 0;  // of device memory; scratch is the memory workload's
 };
-// That serve each of these jobs. `scratch`: its bytes where there is need of it.
+// The sizes that serve each of these jobs. `scratch`: its bytes where there is need of it.
 template <class Scratch> BufferSizes sizes_for(std::span<const JobStep> steps, Scratch scratch) {
   BufferSizes sizes;
   for (const auto& [question, job] : steps) {
@@ -136,7 +137,7 @@ template <class K> class PipelineRunner : public Runner<K> {
   virtual void set_up() = 0;
   // One job and its times; nothing if its gate timed out.
   virtual std::optional<Sample> launch() = 0;
-  // Of what the last launch left; nothing if it is right.
+  // What is wrong with what the last launch left; nothing if it is right.
   virtual std::optional<std::string> wrong_result() = 0;
   const Step<K>& step() const { return step_; }
   const typename K::Case& question() const { return step_.question; }

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/model/statistics.hpp"
 
 namespace npgpu::model {
 
@@ -28,35 +26,6 @@ bool is_far_beyond(double value, Allowed allowed, double limit) {
   return allowed == Allowed::at_least ? far * value < limit : value > far * limit;
 }
 
-}  // namespace
-
-std::size_t visits_within(std::span<const double> by_visit, Allowed allowed, double limit) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(by_visit, [&](double value) { return is_within(value, allowed, limit); }));
-}
-
-std::size_t least_beyond_chance(std::size_t count, double usual_share) {
-  constexpr double once_in_a_thousand = 0.001;
-  if (count == 0) return 1;
-  std::size_t least = 1;
-  while (least <= count && chance_of_at_least(least, count, usual_share) > once_in_a_thousand) ++least;
-  return least;
-}
-
-Ruling rule(const Estimate& figure, Allowed allowed, double limit, std::span<const double> by_visit) {
-  if (!is_figure(figure.value)) return Ruling::no_figure;
-  if (!is_figure(limit)) return Ruling::no_limit;
-  const bool has_interval = !std::isnan(figure.low) && !std::isnan(figure.high);
-  const double low = has_interval ? figure.low : figure.value, high = has_interval ? figure.high : figure.value;
-  const double worse = allowed == Allowed::at_least ? low : high, better = allowed == Allowed::at_least ? high : low;
-  if (is_within(worse, allowed, limit)) return Ruling::ok;
-  if (is_reached_often(by_visit, allowed, limit))
-    return is_far_beyond(figure.value, allowed, limit) ? Ruling::undecided : Ruling::ok;
-  return has_interval && !is_within(better, allowed, limit) ? Ruling::slow : Ruling::undecided;
-}
-
-namespace {
-
 // The median absolute deviation of many normal values is this part of their standard deviation, and worth so much of
 // the degrees of freedom that their standard deviation has. Of few it is a smaller part, and of even numbers, of which
 // the lower ones in the middle are taken, still smaller: of 6 values two thirds of it. As if so many were missing (2e5
@@ -65,8 +34,8 @@ constexpr double mad_of_sigma = 0.6745, worth_of_mad = 0.37, missing_of_odd = 0.
 constexpr double known_freedom = 10, most_freedom = 50;
 // The variance of a median over that of a mean.
 constexpr double variance_of_median = 1.57;
-// Of many, some are a little sick and within their limit: they do not say how much the healthy ones scatter. Of fewer
-// than twenty the slowest one counts.
+// Some of many are a little sick and within their limit: they do not say how much the healthy ones scatter. The slowest
+// one of fewer than twenty counts.
 constexpr double share_of_healthy = 0.95;
 
 std::string unit_of(FigureUnit unit) {
@@ -108,6 +77,31 @@ Standard standard_of(double center, double sigma, std::size_t others, const Know
 }
 
 }  // namespace
+
+std::size_t visits_within(std::span<const double> by_visit, Allowed allowed, double limit) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(by_visit, [&](double value) { return is_within(value, allowed, limit); }));
+}
+
+std::size_t least_beyond_chance(std::size_t count, double usual_share) {
+  constexpr double once_in_a_thousand = 0.001;
+  if (count == 0) return 1;
+  std::size_t least = 1;
+  while (least <= count && chance_of_at_least(least, count, usual_share) > once_in_a_thousand) ++least;
+  return least;
+}
+
+Ruling rule(const Estimate& figure, Allowed allowed, double limit, std::span<const double> by_visit) {
+  if (!is_figure(figure.value)) return Ruling::no_figure;
+  if (!is_figure(limit)) return Ruling::no_limit;
+  const bool has_interval = !std::isnan(figure.low) && !std::isnan(figure.high);
+  const double low = has_interval ? figure.low : figure.value, high = has_interval ? figure.high : figure.value;
+  const double worse = allowed == Allowed::at_least ? low : high, better = allowed == Allowed::at_least ? high : low;
+  if (is_within(worse, allowed, limit)) return Ruling::ok;
+  if (is_reached_often(by_visit, allowed, limit))
+    return is_far_beyond(figure.value, allowed, limit) ? Ruling::undecided : Ruling::ok;
+  return has_interval && !is_within(better, allowed, limit) ? Ruling::slow : Ruling::undecided;
+}
 
 // From nine traces of eight H200s in virtual machines of several hosts (data/traces), and runs of one GPU after each
 // other: the standard deviation was a third to a half of these.

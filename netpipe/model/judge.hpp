@@ -24,7 +24,7 @@ enum class Ruling {
 
 constexpr bool is_figure(double value) { return value > 0 && value < std::numeric_limits<double>::infinity(); }
 
-// Of visits, those within the limit.
+// How many visits are within the limit.
 std::size_t visits_within(std::span<const double> by_visit, Allowed, double limit);
 
 // `by_visit`: the figure of each visit that counts; empty if not known. What others do on a machine, seen or unseen,
@@ -33,8 +33,8 @@ std::size_t visits_within(std::span<const double> by_visit, Allowed, double limi
 // 6, 6 of 9, 9 of 18. It is undecided if it is more than twice as bad as the limit all the same.
 Ruling rule(const Estimate&, Allowed, double limit, std::span<const double> by_visit = {});
 
-// Of `count` that are alike and each happen by chance, the least number that more than the usual share explains: as
-// many come at most once in a thousand runs where the share is the usual one (binomial, one side). Of a quarter: 8 of
+// The least number, of `count` that are alike and each happen by chance, that more than the usual share explains: as
+// many come at most once in a thousand runs where the share is the usual one (binomial, one side). For a quarter: 8 of
 // 9, 14 of 24, 294 of 1000. More than `count` where even all of them could be chance.
 std::size_t least_beyond_chance(std::size_t count, double usual_share);
 
@@ -68,7 +68,7 @@ Standard standard_of(std::span<const double> logs, const KnownScatter&, double c
 
 // Standard deviation from the median absolute deviation, as large on average as that of many values. NaNs do not count.
 double scatter_of(std::span<const double> logs);
-// Of even numbers the lower of the two in the middle; NaN of nothing. Takes no NaN.
+// The median; of an even number of values the lower of the two in the middle. NaN of nothing. Takes no NaN.
 double lower_median(std::vector<double>);
 
 // The ruling on a time, as shares of the others' (0.02: 2 % more): its value, the end of its interval at which it is
@@ -79,7 +79,7 @@ bool is_rate(FigureUnit);
 // Logarithm of the time that a figure stands for, up to a constant: more is worse. NaN where the value is not positive.
 double log_time(double value, FigureUnit);
 std::string text_of_figure(double value, FigureUnit);  // "27.90 GB/s"
-// Of those for which a GPU is taken out of service.
+// Whether a GPU is taken out of service for it.
 constexpr bool is_grave(FigureKind kind) {
   return kind == FigureKind::link || kind == FigureKind::memory || kind == FigureKind::compute;
 }

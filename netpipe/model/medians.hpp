@@ -1,4 +1,5 @@
-// The series of a trace, device by device, and the facts of a device.
+// What all kinds' figures are made with: the series of a trace, device by device, and medians, means and intervals of
+// their points.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +42,6 @@ inline bool describes(const Provenance::value_type& of, const std::string& id, c
   return !is_of_end(group) && text_fact(facts, "id") == id && (uuid.empty() || text_fact(facts, "uuid") == uuid);
 }
 
-// A figure of a point, visit by visit.
-
 // A figure that is proportional to a point's time, or to one over it (`is_rate`), of each visit that counts. Their
 // median is `figure`.
 template <class K>
@@ -55,8 +54,6 @@ std::vector<double> by_visit(const Series<K>& series, const Point<K>& point, dou
   for (double& us : each) us = figure * (is_rate ? all / us : us / all);
   return each;
 }
-
-// Means and medians of trials and of estimates, with what these allow to say of them.
 
 // NaN of nothing.
 inline double mean_of(std::span<const double> values) {
@@ -117,7 +114,7 @@ template <class K> void set_times(Result<K>& r, const ByVisit& us, const Series<
   r.min_us = *std::min_element(all.begin(), all.end());
   r.max_us = *std::max_element(all.begin(), all.end());
 }
-// Of wrong results the whole point is void.
+// Wrong results make the whole point void.
 template <class K> void set_wrong(Result<K>& r, const std::string& why) {
   r.why = r.time_us.method = why;
   r.is_timed = false;
@@ -140,6 +137,14 @@ template <class K, class Summarize> std::vector<Result<K>> of_each_point(const S
   std::vector<Result<K>> all;
   for (const Point<K>& point : points_of(series)) all.push_back(summarize(series, point));
   return in_order(std::move(all));
+}
+
+// By linear interpolation between sorted values, of which there is one at least.
+inline double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 // Between which 95 % of drawn values lie.

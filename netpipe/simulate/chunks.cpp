@@ -1,6 +1,3 @@
-#include "netpipe/simulate/chunks.hpp"
-
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -9,8 +6,6 @@
 #include <tuple>
 
 #include "netpipe/simulate/simulator.hpp"
-#include "npgpu/model/simulate.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 
@@ -220,14 +215,6 @@ namespace {
 // Times that differ by less are rounding of the same time.
 constexpr double same = 1e-9;
 
-StreamRun run(model::Simulator& simulator, const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
-  return simulator.run(job, n, costs, order, nullptr);
-}
-StreamRun run(model::Simulator& simulator, const Pipeline& pipeline, std::uint32_t n, const StreamCosts& costs,
-              Order order) {
-  return simulator.run(pipeline, n, costs, order);
-}
-
 template <class Work>
 Prediction chosen(const Work& work, const StreamCosts& costs, Order order, std::span<const std::uint32_t> candidates) {
   std::vector<std::uint32_t> counts(candidates.begin(), candidates.end());
@@ -238,7 +225,7 @@ Prediction chosen(const Work& work, const StreamCosts& costs, Order order, std::
   Seconds alone{0};
   p.candidates.reserve(counts.size());
   for (const std::uint32_t n : counts) {
-    p.candidates.push_back({n, run(simulator, work, n, costs, order)});
+    p.candidates.push_back({n, simulator.run(work, n, costs, order)});
     const StreamTime& one = p.candidates.back();
     if (n == 1) alone = one.run.total;
     const double less = best ? best->run.total.count() - one.run.total.count() : 0;

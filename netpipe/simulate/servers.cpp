@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <span>
 
 namespace npgpu::model {
@@ -11,6 +10,11 @@ namespace {
 
 constexpr double rounding = 1e-9;   // of a block
 constexpr double shortest = 1e-12;  // seconds: a block of no time would have no pace
+
+constexpr double at_no_time = std::numeric_limits<double>::infinity();
+// A remainder of shares that is rounding, not room.
+constexpr double no_room = 1e-9;
+constexpr std::uint64_t many_waves = 10'000;  // of fewer, each is played
 
 }  // namespace
 
@@ -219,15 +223,6 @@ double BlockServer::time_alone(const Job& job) {
   return end;
 }
 
-namespace {
-
-constexpr double at_no_time = std::numeric_limits<double>::infinity();
-// A remainder of shares that is rounding, not room.
-constexpr double no_room = 1e-9;
-constexpr std::uint64_t many_waves = 10'000;  // of fewer, each is played
-
-}  // namespace
-
 void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::uint64_t all_blocks,
                           std::uint32_t chunks) {
   kind_ = kind == Compute::slots && chunk.slots == 0 ? Compute::shared : kind;
@@ -339,8 +334,7 @@ void ComputeServer::regrant(double now) {
 }
 
 void ComputeServer::find_next_end() {
-  const auto sooner = [](const Running& a, const Running& b) { return a.end < b.end; };
-  const auto next = std::min_element(running_.begin(), running_.end(), sooner);
+  const auto next = std::ranges::min_element(running_, {}, &Running::end);
   next_ = static_cast<std::size_t>(next - running_.begin());
   next_end_ = next == running_.end() ? at_no_time : next->end;
 }

@@ -1,5 +1,8 @@
-// Kernels whose blocks share the device, block by block. Each block is placed on a multiprocessor and stays there; how
-// long it takes depends on how many are on its multiprocessor, and on how many multiprocessors have as many.
+// The servers of a simulated device: multiprocessors, block by block or by kernels, and copy engines.
+//
+// BlockServer has kernels whose blocks share the device, block by block. Each block is placed on a multiprocessor and
+// stays there; how long it takes depends on how many are on its multiprocessor, and on how many multiprocessors have as
+// many.
 //
 // Blocks are placed as room comes free, all of one kernel before those of the next, each on the multiprocessor that has
 // the fewest; of several, on the first in an order that never changes. On H200s (132 multiprocessors), where each block
@@ -10,18 +13,46 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
-#include "netpipe/simulate/chunks.hpp"
 #include "npgpu/model/simulate.hpp"
 
 namespace npgpu::model {
+
+// A job in n chunks, in seconds on each server: what the simulator and the closed forms are fed with.
+struct Chunks {
+  // Times of one chunk on its server, without gap, both directions alone.
+  double h2d = 0, kernel = 0, d2h = 0;
+  bool has_h2d = false, has_kernel = false, has_d2h = false;
+  // Part of the device that a chunk's kernel takes while it runs alone: (whole/n) / kernel, at most 1.
+  double share = 1;
+  // In blocks, where the job says them: those of the first chunks, which get what does not divide, and how long each
+  // stays in its slot.
+  std::uint64_t blocks = 0, slots = 0;
+  double block = 0;
+  const Curve* block_time = nullptr;  // see Job; null: none
+  double own_blocks = 0;              // where blocks have a time: of one chunk, in threads of whole blocks
+  std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;  // see Job
+  Stages issue{};                                               // the host's times for its calls
+};
+
+// Throws Error(usage) as simulate() does.
+Chunks chunks_of(const Job&, std::uint32_t n, const StreamCosts&);
+
+// A stage of one chunk: its time on its server, without gap, both directions alone; the host's time for its call; of a
+// kernel, its share of the device (see Chunks).
+struct ChunkStage {
+  Stage stage = Stage::h2d;
+  double time = 0, issue = 0, share = 1;
+};
+// The stages that a chunk has, in order.
+std::vector<ChunkStage> stages_of(const Chunks&);
+// The same of one part of a pipeline; `chunks` gets what describes its kernel. Throws Error(usage) as simulate() does.
+std::vector<ChunkStage> stages_of(const PipelinePart&, std::uint32_t n, const StreamCosts&, Chunks& chunks);
 
 class BlockServer {
  public:
@@ -115,7 +146,7 @@ class BlockServer {
 //          each.
 //
 //          Where the job says how long a block takes among so many, blocks of several kernels are on the device
-//          together, each on a multiprocessor (block_server.hpp). Kernels of many waves are not played block by block:
+//          together, each on a multiprocessor (BlockServer). Kernels of many waves are not played block by block:
 //          each is granted what slots are left, and goes at the pace that the blocks of all allow.
 //
 // Without gaps, and where a kernel takes the whole device or fills the slots in whole waves, all three are the same.
@@ -157,7 +188,7 @@ class ComputeServer {
   double regrant_slots(double now);  // returns what is left of them
   double pace(double blocks) const;  // blocks a unit of time, all together
   void find_next_end();
-  // Of more chunks than blocks, some have none.
+  // Where there are more chunks than blocks, some have none.
   std::uint64_t whole_blocks(std::uint32_t chunk) const { return blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0); }
   std::uint64_t pass_waves(std::uint64_t blocks, double from);
   double place_blocks(std::uint64_t blocks, double from);

@@ -1,11 +1,6 @@
 #include "netpipe/simulate/simulator.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <numeric>
-#include <utility>
-
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 
@@ -223,8 +218,8 @@ void Simulator::come(Line& l, std::size_t line, double now) {
   } while (!l.coming.empty() && l.coming.front().first <= now);
 }
 
-// Of what a copy engine could take, one of the queue it is at, else of the next one around. No more than one of each
-// queue can be there.
+// A copy engine takes what is of the queue it is at, else of the next one around. No more than one of each queue can be
+// there.
 void Simulator::take_turns(Line& l, std::uint32_t queues) const {
   if (l.there.size() < 2) return;
   for (auto& [turn, index] : l.there) turn = (operations_[index].queue + queues - l.queue) % queues;
@@ -288,12 +283,16 @@ StreamRun Simulator::play(std::uint64_t blocks, std::uint32_t n, Order order, st
                           std::uint32_t streams) {
   calls_ = 1;
   if (!costs_.call_factors.empty()) {
-    const auto middle = middle_run(costs_.call_factors, [&](double factor) {
+    // Calls take more or less time from run to run: the run whose total is in the middle.
+    std::vector<std::pair<double, StreamRun>> all;
+    for (const double factor : costs_.call_factors) {
       calls_ = factor;
-      return play_once(blocks, n, order, nullptr, streams);
-    });
-    if (!entries && !factor_) return middle.run;  // scattered copies differ each time
-    calls_ = middle.factor;
+      all.emplace_back(factor, play_once(blocks, n, order, nullptr, streams));
+    }
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::ranges::nth_element(all, middle, {}, [](const auto& one) { return std::pair(one.second.total, one.first); });
+    if (!entries && !factor_) return middle->second;  // scattered copies differ each time
+    calls_ = middle->first;
   }
   return play_once(blocks, n, order, entries, streams);
 }

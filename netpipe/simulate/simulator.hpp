@@ -1,34 +1,14 @@
-// Calls that take more or less time from run to run: see StreamCosts::call_factors.
+// The simulator of jobs in streams: discrete events on a machine of a host, copy engines and multiprocessors.
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <utility>
-#include <vector>
 
-#include "netpipe/simulate/chunks.hpp"
 #include "netpipe/simulate/servers.hpp"
-#include "npgpu/model/simulate.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::model {
-
-template <class Run> struct MiddleRun {
-  double factor = 1;
-  Run run;
-};
-
-// Plays run_with(factor) for each of the factors, or for 1 where there are none. Returns the run whose total is in the
-// middle, with its factor.
-template <class RunWith> auto middle_run(const std::vector<double>& factors, const RunWith& run_with) {
-  std::vector<MiddleRun<decltype(run_with(1.0))>> all;
-  for (const double factor : factors) all.push_back({factor, run_with(factor)});
-  if (all.empty()) all.push_back({1, run_with(1)});
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::ranges::nth_element(all, middle, {}, [](const auto& one) { return std::pair(one.run.total, one.factor); });
-  return std::move(*middle);
-}
 
 // Discrete events: a job in n chunks played through the host, the copy engines, the multiprocessors and the hardware
 // queues. simulate() in npgpu/model/simulate.hpp says what is asked; here is the machine, which keeps its memory from
@@ -43,7 +23,7 @@ template <class RunWith> auto middle_run(const std::vector<double>& factors, con
 class Simulator {
  public:
   // `entries` may be null. Throws Error(usage) as simulate() does.
-  StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries,
+  StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries = nullptr,
                 std::uint32_t streams = 0);
   // One part of a pipeline; see npgpu/model/simulate.hpp.
   StreamRun run(const PipelinePart&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
@@ -79,7 +59,7 @@ class Simulator {
     std::vector<std::pair<std::uint32_t, Index>> there;  // heap, by turn: the order of issue, or as queues have it
     std::uint32_t queue = 0;                             // of the last that started
   };
-  // Of kernels.
+  // A hardware queue of kernels.
   struct Channel {
     Index last = none;
     std::uint32_t waiting = 0;  // kernels that have not gone ahead

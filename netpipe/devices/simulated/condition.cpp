@@ -1,12 +1,11 @@
 #include "netpipe/devices/simulated/condition.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <string_view>
 
-#include "netpipe/devices/fact_table.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 
 namespace npgpu::simulated {
@@ -64,35 +63,40 @@ namespace {
 // What cannot be read: facts unread_ecc, ...
 constexpr std::string_view unread_groups =
     "clocks power temperature throttle link max_clocks ecc rows replays nvlink c2c fabric recovery xids persistence "
-    "power_limit mig device confidential_computing kernel_log ";
+    "power_limit mig device confidential_computing kernel_log";
+
+// Calls visit(key) for each of these keys, between which are spaces, that is there.
+template <class Visit> void each_key(const JsonObject& from, std::string_view keys, Visit visit) {
+  for (std::size_t at = 0; at < keys.size();) {
+    const std::size_t end = std::min(keys.find(' ', at), keys.size());
+    if (const std::string key(keys.substr(at, end - at)); from.has(key.c_str())) visit(key.c_str());
+    at = end + 1;
+  }
+}
 
 Facts read_counters(const JsonObject& from) {
   Facts facts;
-  for (const auto& [key, source, judge, meaning] : devices::counted)
-    if (from.has(key))
-      facts.emplace_back(key,
-                         static_cast<std::int64_t>(from.integer(key, 0, std::numeric_limits<std::int64_t>::max())));
+  each_key(from, stated_counters, [&](const char* key) {
+    facts.emplace_back(key, static_cast<std::int64_t>(from.integer(key, 0, std::numeric_limits<std::int64_t>::max())));
+  });
   return facts;
 }
 
 Facts read_unread(const JsonObject& from) {
   Facts facts;
-  for (std::string_view all = unread_groups; !all.empty(); all.remove_prefix(all.find(' ') + 1))
-    if (const std::string group(all.substr(0, all.find(' '))); from.has(group.c_str()))
-      facts.emplace_back("unread_" + group, from.text(group.c_str()));
+  each_key(from, unread_groups,
+           [&](const char* group) { facts.emplace_back(std::string("unread_") + group, from.text(group)); });
   return facts;
 }
 
 Facts read_facts(const JsonObject& from) {
   Facts facts;
-  for (const auto& [key, source, judge, meaning] : devices::gpu_texts)
-    if (from.has(key)) facts.emplace_back(key, from.text(key));
-  for (const auto& [key, source, judge, meaning] : devices::gpu_numbers) {
-    if (!from.has(key)) continue;
+  each_key(from, stated_texts, [&](const char* key) { facts.emplace_back(key, from.text(key)); });
+  each_key(from, stated_numbers, [&](const char* key) {
     const double value = from.number(key, {0, 1e9});
     if (value == std::floor(value)) facts.emplace_back(key, static_cast<std::int64_t>(value));
     else facts.emplace_back(key, value);
-  }
+  });
   return facts;
 }
 

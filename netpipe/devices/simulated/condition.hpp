@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "npgpu/vocabulary/device.hpp"
@@ -50,6 +51,21 @@ Telemetry read_telemetry(const JsonObject& from);
 // The state of a simulated device, as NVML would report it of a GPU: settings, counters, clocks under load, its link,
 // and who else uses it.
 
+// What a spec may state under `facts` and `counters`: some of what a GPU has (data/TRACE_FORMAT.md).
+inline constexpr std::string_view stated_texts =
+    "driver_version vbios_version iommu_domain near_cpus fabric_state fabric_health recovery_action";
+inline constexpr std::string_view stated_numbers =
+    "max_pcie_generation gpu_max_pcie_generation max_pcie_lanes slot_pcie_generation slot_pcie_lanes "
+    "max_sm_clock_mhz max_memory_clock_mhz power_limit_w default_power_limit_w slowdown_temperature_c ecc "
+    "persistence_mode mig_mode acs_redirects confidential_computing c2c_mb_s "
+    "pageable_memory_access_uses_host_page_tables fabric_status xids_logged xid_logged_last sxids_logged "
+    "sxid_logged_last";
+inline constexpr std::string_view stated_counters =
+    "ecc_corrected_volatile ecc_uncorrected_volatile ecc_corrected_aggregate ecc_uncorrected_aggregate "
+    "remapped_rows_corrected remapped_rows_uncorrected remapped_rows_pending remapped_rows_failed retired_pages "
+    "retired_pages_pending pcie_replays nvlinks_active nvlinks_inactive nvlink_replay_errors "
+    "nvlink_recovery_errors nvlink_crc_errors c2c_links_active c2c_links_inactive xids xid_last";
+
 struct Neighbour {
   std::string name;  // "python3 (4711)"
   std::uint32_t causes = 0;
@@ -63,7 +79,6 @@ struct Condition {
   std::optional<Neighbour> neighbour;
 };
 
-class JsonObject;
 Condition read_condition(const JsonObject& spec);
 
 }  // namespace npgpu::simulated

@@ -1,8 +1,6 @@
 // The partition method in CUDA streams. The timed region holds the runtime's calls and the interface system: what to
 // call, with which pointers and in which stream, is a list made before.
 #include <bit>
-#include <optional>
-#include <vector>
 
 #include "netpipe/jobs/cuda_runner.hpp"
 #include "netpipe/jobs/partition/kernels.hpp"

@@ -1,5 +1,3 @@
-#include "netpipe/jobs/partition/host.hpp"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -16,7 +14,6 @@
 #include <type_traits>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/jobs/partition/rows.hpp"
 #include "netpipe/jobs/partition/runner.hpp"
 #include "npgpu/vocabulary/units.hpp"
 

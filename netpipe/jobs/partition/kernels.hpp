@@ -1,8 +1,6 @@
 // The partition method's kernels, for systems of either type.
 #pragma once
 
-#include <cstdint>
-
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/jobs/partition/rows.hpp"
 #include "npgpu/vocabulary/partition.hpp"

@@ -1,20 +1,42 @@
-// The host's part of the partition method: the interface system, and how well a solution solves the whole one.
+// What the runners of the partition method share, whatever the device: the interface system, which the host solves, how
+// well a solution solves the whole one, and the work of each chunk.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "netpipe/jobs/partition/host.hpp"
 #include "netpipe/jobs/partition/rows.hpp"
 #include "netpipe/jobs/runner.hpp"
 #include "npgpu/vocabulary/partition.hpp"
 
 namespace npgpu::partition {
+
+// LAPACK's solver of tridiagonal systems, sgtsv and dgtsv, found at run time: a second opinion on small systems.
+// Solutions are kept, because every visit of a size compares with the same.
+class Lapack {
+ public:
+  // Larger systems are not compared: it would take longer than they do.
+  static constexpr std::uint64_t max_size = 1'000'000;
+
+  Lapack();
+  // "compared with dgtsv of liblapack.so.3 up to 1000000 unknowns", or why not.
+  const std::string& text() const { return text_; }
+  // Compares a solution of the rows of rows.hpp with LAPACK's; nothing if it is as near as rounding allows, or cannot
+  // be compared. Real: float or double.
+  template <class Real> std::optional<std::string> differs(const Real* x, std::uint64_t size);
+
+ private:
+  template <class Real> const std::vector<Real>& solution(std::uint64_t size);
+  template <class Real> std::map<std::uint64_t, std::vector<Real>>& known();
+
+  void *sgtsv_ = nullptr, *dgtsv_ = nullptr;
+  std::string text_;
+  std::map<std::uint64_t, std::vector<float>> known_fp32_;
+  std::map<std::uint64_t, std::vector<double>> known_fp64_;
+};
 
 // Stage 2: the interface system of so many sub-systems, from their rows (a, b, c, d of 2 * systems rows), which are
 // overwritten, to their ends. The Thomas algorithm from both ends towards the middle: two chains of divisions that do
@@ -32,8 +54,6 @@ template <class Real> double max_backward_error();
 
 // One sentence if that is more than is allowed.
 std::optional<std::string> judge_residual(double backward_error, double allowed);
-
-// What the runners of the partition method share, whatever the device.
 
 // One address for each of partition_buffers.
 using Addresses = std::array<std::byte*, partition_buffers.size()>;

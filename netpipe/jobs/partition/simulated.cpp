@@ -5,10 +5,6 @@
 // writes one. The host takes hardware.interface_row_us for each row of the interface system.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <set>
-
 #include "netpipe/jobs/partition/runner.hpp"
 #include "netpipe/jobs/simulated_runner.hpp"
 #include "npgpu/vocabulary/units.hpp"

@@ -11,7 +11,6 @@
 #include "netpipe/model/collectives/health.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/findings.hpp"
-#include "netpipe/model/matrix/links.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/model/compare.hpp"
@@ -32,11 +31,8 @@ ByVisit collective_times(const CollectiveSeries& series, const CollectivePoint& 
   return all;
 }
 
-Estimate bus_rate_of(const Estimate& rate, double factor) {
-  Estimate e = rate;
-  e.value *= factor;
-  e.low *= factor;
-  e.high *= factor;
+Estimate bus_rate_of(Estimate e, double factor) {
+  for (double* one : {&e.value, &e.low, &e.high}) *one *= factor;
   return e;
 }
 
@@ -163,9 +159,9 @@ double least_of_a_gpu(const std::vector<MatrixCell>& pairs) {
   return least;
 }
 
-// Of a ring's bus bandwidth, by two binary trees that carry half of the bytes each, as NCCL's do (Sanders, Speck and
-// Traeff 2009): a GPU that is inside of one and a leaf of the other gets 2S, where a ring's get 2S(n-1)/n. The GPUs of
-// two or three are roots or leaves, which get S and 3S/2.
+// The share of a ring's bus bandwidth that two binary trees reach, which carry half of the bytes each, as NCCL's do
+// (Sanders, Speck and Traeff 2009): a GPU that is inside of one and a leaf of the other gets 2S, where a ring's get
+// 2S(n-1)/n. The GPUs of two or three are roots or leaves, which get S and 3S/2.
 double share_of_trees(std::size_t gpus) {
   constexpr double of_root_and_leaf = 1.5, of_inner_and_leaf = 2;
   const double n = static_cast<double>(gpus);

@@ -12,7 +12,6 @@
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/rulings.hpp"
-#include "npgpu/model/figures.hpp"
 
 namespace npgpu::model {
 
@@ -120,11 +119,7 @@ class CollectiveJudge {
 
  private:
   HealthFinding& add(std::string metric, Health health, std::string text) {
-    HealthFinding& finding = all_.emplace_back();
-    finding.metric = std::move(metric);
-    finding.health = health;
-    finding.text = std::move(text);
-    return finding;
+    return all_.emplace_back(finding_of("", std::move(metric), health, std::move(text)));
   }
   std::string named(const CollectiveFigure& f, const CollectiveResult& r) const {
     return fmt::format("{} of {} on {} GPUs", npgpu::name(f.question.operation), size_text(r.axes.bytes),
@@ -162,12 +157,7 @@ class CollectiveJudge {
     if (ruling == Ruling::no_limit)
       finding.text = fmt::format("{}: {}; not judged: {}", named(f, r), figure_text(is.value, unit), basis);
     else if (health == Health::unjudged) finding.text += "; not judged: " + r.disturbed;
-    finding.value = is.value;
-    finding.low = is.low;
-    finding.high = is.high;
-    finding.limit = limit;
-    finding.unit = unit;
-    finding.basis = std::move(basis);
+    with_value(finding, is, limit, unit).basis = std::move(basis);
     finding.of_case = title(f.question);
     finding.of_point = text_of(r.axes);
     if (health == Health::pass || health == Health::unjudged) return;

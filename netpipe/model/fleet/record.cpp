@@ -14,7 +14,6 @@
 #include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/references.hpp"
-#include "netpipe/model/health/soak.hpp"
 #include "netpipe/model/judge.hpp"
 #include "npgpu/judge/fleet.hpp"
 #include "npgpu/vocabulary/questions.hpp"

@@ -6,7 +6,7 @@ namespace {
 
 using Maybe = std::optional<Explanation>;
 
-// Of a finding that warns or fails, with its text as the evidence.
+// The explanation of a finding that warns or fails, with its text as the evidence.
 Maybe if_bad(const Findings& findings, std::string_view metric, std::string cause, std::string what,
              std::string remedy) {
   if (!findings.is_bad(metric)) return std::nullopt;

@@ -3,7 +3,6 @@
 
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/references.hpp"
-#include "netpipe/model/health/soak.hpp"
 
 namespace npgpu::model {
 
@@ -27,11 +26,9 @@ void judge_multiprocessors(Findings& findings) {
   if (std::isnan(reported)) reported = of.fact("sms");
   const double ran = std::isnan(reported) ? not_measured : multiprocessors_that_ran(of, reported);
   const int published = is_part_of_gpu(of) ? 0 : published_multiprocessors(of.name);
-  if (std::isnan(ran) && !(published > reported)) {
-    findings.skip("sms", std::isnan(reported) ? "multiprocessors: the driver does not say how many there are"
-                                              : "multiprocessors: not measured: no kernel ran on all of them");
-    return;
-  }
+  if (std::isnan(ran) && !(published > reported))
+    return findings.skip("sms", std::isnan(reported) ? "multiprocessors: the driver does not say how many there are"
+                                                     : "multiprocessors: not measured: no kernel ran on all of them");
   const double wanted = std::max<double>(reported, published), is = std::isnan(ran) ? reported : ran;
   std::string text = std::isnan(ran) ? fmt::format("the driver reports {:g} multiprocessors", reported)
                                      : fmt::format("{:g} of {:g} multiprocessors ran", ran, reported);
@@ -95,8 +92,8 @@ bool is_held_by_power_alone(const Load& load) { return (load.reasons & slowing_r
 // NVML's maximum is no promise: some models never reach it under load. What is far below it without a reason is capped.
 constexpr double is_usual = 0.85, is_capped = 0.75;
 
-// Of the readings of all visits: one that was low, or some among others, say nothing of the rest. Others who use the
-// device do not lower its clock, so that a quarter of high readings excuses none.
+// By the median reading of all visits: one that was low, or some among others, say nothing of the rest. Others who use
+// the device do not lower its clock, so that a quarter of high readings excuses none.
 bool is_below(const std::vector<double>& mhz, double least) {
   ByVisit each;
   for (const double one : mhz) each.push_back({one});
@@ -105,11 +102,10 @@ bool is_below(const std::vector<double>& mhz, double least) {
 
 void judge_clock(Findings& findings, const char* metric, const char* name, const std::vector<double>& mhz,
                  double as_read, double most, bool is_power_limited) {
-  if (mhz.empty() || !(most > 0)) {
-    findings.skip(metric, fmt::format("{} clock: {}", name,
-                                      mhz.empty() ? why_not_read(as_read, "MHz") : "its maximum is not in this trace"));
-    return;
-  }
+  if (mhz.empty() || !(most > 0))
+    return findings.skip(metric,
+                         fmt::format("{} clock: {}", name,
+                                     mhz.empty() ? why_not_read(as_read, "MHz") : "its maximum is not in this trace"));
   const double middle = median(mhz), share = middle / most;
   const Referred reference = reference_for(findings, metric);
   double limit = is_capped * most;
@@ -147,14 +143,10 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
 }
 
 void judge_throttling(Findings& findings, const Load& load) {
-  if (load.sm_mhz.empty() && load.slowed == 0) {
-    findings.skip("throttle", "throttle reasons: not read during the run");
-    return;
-  }
-  if (load.slowed == 0 && !findings.device.state("unread_throttle").empty()) {
-    findings.skip("throttle", "throttle reasons: " + findings.device.why_unread("throttle"));
-    return;
-  }
+  if (load.sm_mhz.empty() && load.slowed == 0)
+    return findings.skip("throttle", "throttle reasons: not read during the run");
+  if (load.slowed == 0 && !findings.device.state("unread_throttle").empty())
+    return findings.skip("throttle", "throttle reasons: " + findings.device.why_unread("throttle"));
   if (load.slowed == 0) {
     findings.pass("throttle", fmt::format("not throttled in {} visits", load.visits));
     return;
@@ -162,7 +154,7 @@ void judge_throttling(Findings& findings, const Load& load) {
   const bool only_power = is_held_by_power_alone(load);
   const bool is_usual_limit = only_power && has_usual_power_limit(findings.device);
   // A reason that was seen in so few visits that one of a hundred explains them does not say that the device is slow.
-  // Of a soak it is known how long it lasted.
+  // How long it lasted is known of a soak.
   constexpr double rare = 0.01;
   // Windows of energy heat a device as a soak does, and what that costs in rate is not judged.
   const std::size_t visits = load.visits - load.windows, slowed = load.slowed - load.slowed_windows;
@@ -184,15 +176,12 @@ void judge_throttling(Findings& findings, const Load& load) {
 void judge_power(Findings& findings, const Load& load) {
   const double limit = power_fact(findings.device, "power_limit_w"),
                usual = power_fact(findings.device, "default_power_limit_w"), as_read = load.unbelievable.power_w;
-  if (std::isnan(load.power_w) && std::isnan(limit)) {
-    findings.skip("power", std::isnan(as_read) ? "power: not in this trace" : "power: " + why_not_read(as_read, "W"));
-    return;
-  }
+  if (std::isnan(load.power_w) && std::isnan(limit))
+    return findings.skip("power",
+                         std::isnan(as_read) ? "power: not in this trace" : "power: " + why_not_read(as_read, "W"));
   const bool is_lowered = limit < 0.99 * usual;
-  if (std::isnan(load.power_w) && !is_lowered) {
-    findings.skip("power", fmt::format("power: {}; limit {:.0f} W", why_not_read(as_read, "W"), limit));
-    return;
-  }
+  if (std::isnan(load.power_w) && !is_lowered)
+    return findings.skip("power", fmt::format("power: {}; limit {:.0f} W", why_not_read(as_read, "W"), limit));
   std::string text =
       std::isnan(load.power_w) ? "power " + why_not_read(as_read, "W") : fmt::format("at most {:.0f} W", load.power_w);
   if (!std::isnan(limit)) text += fmt::format(", limit {:.0f} W", limit);
@@ -202,10 +191,8 @@ void judge_power(Findings& findings, const Load& load) {
 }
 
 void judge_temperature(Findings& findings, const Load& load) {
-  if (std::isnan(load.temperature_c)) {
-    findings.skip("temperature", "temperature: " + why_not_read(load.unbelievable.temperature_c, "C"));
-    return;
-  }
+  if (std::isnan(load.temperature_c))
+    return findings.skip("temperature", "temperature: " + why_not_read(load.unbelievable.temperature_c, "C"));
   constexpr double usual_slowdown = 87, margin = 5;  // degrees; below the slowdown of recent data-centre GPUs
   double slowdown = findings.device.fact("slowdown_temperature_c");
   if (!is_temperature(slowdown)) slowdown = not_measured;

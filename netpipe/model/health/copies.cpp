@@ -1,7 +1,7 @@
-// What the PCIe link is trained to, against the most that GPU and slot can have together.
+// Copies: what the PCIe link is trained to, against the most that GPU and slot can have together; rates and times by
+// ranges of sizes, against what link and memory could do.
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/health/findings.hpp"
@@ -81,22 +81,19 @@ void judge_link(Findings& findings) {
          lanes = number_fact(of.after, "pcie_lanes_copying");
   const bool is_copying = generation > 0 && lanes > 0;
   if (!is_copying) generation = of.fact("pcie_generation_now"), lanes = of.fact("pcie_lanes_now");
-  if (!(max_generation > 0 && max_lanes > 0 && generation > 0 && lanes > 0)) {
-    findings.skip(metric, "PCIe link: its generation and width are not in this trace");
-    return;
-  }
+  if (!(max_generation > 0 && max_lanes > 0 && generation > 0 && lanes > 0))
+    return findings.skip(metric, "PCIe link: its generation and width are not in this trace");
   const std::string is = link_text(generation, lanes), most = link_text(max_generation, max_lanes);
   const bool is_narrow = lanes < max_lanes, is_slow = generation < max_generation;
-  // Grace Hopper and its like have a PCIe port that nothing goes over: it is as it is.
-  if ((is_narrow || is_slow) && !copies_go_over_pcie(of)) {
-    findings.skip(metric, fmt::format("PCIe link: {}, over which copies do not go: {}", is,
-                                      is_reached_over_c2c(of)
-                                          ? std::string("the host is reached over NVLink-C2C")
-                                          : fmt::format("they reached {}, and {} carries at most {}",
-                                                        figure_text(best_copy_rate(of), "B/s"), most,
-                                                        figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
-    return;
-  }
+  // Grace Hopper and its like have a PCIe port that nothing goes over: it is not judged.
+  if ((is_narrow || is_slow) && !copies_go_over_pcie(of))
+    return findings.skip(
+        metric,
+        fmt::format("PCIe link: {}, over which copies do not go: {}", is,
+                    is_reached_over_c2c(of) ? std::string("the host is reached over NVLink-C2C")
+                                            : fmt::format("they reached {}, and {} carries at most {}",
+                                                          figure_text(best_copy_rate(of), "B/s"), most,
+                                                          figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
   const std::string when = is_copying ? "" : ", read before the run";
   if (!is_narrow && !is_slow) {
     findings.add(metric, is_lesser_slot(of) ? Health::warn : Health::pass,
@@ -112,8 +109,6 @@ void judge_link(Findings& findings) {
     bad.basis = "the widest and fastest link of GPU and slot that NVML reports";
   }
 }
-
-// Rates and times of copies, by ranges of sizes, against what link and memory could do.
 
 namespace {
 
@@ -136,7 +131,7 @@ struct MiddleCopy : TransferResult {
   std::vector<std::string> other_points{};  // next to it, which are in the middle when it is measured again
 };
 
-// Of those in the range the one whose rate is in the middle of what they reach of `limit`.
+// The copy whose rate, over its `limit`, is in the middle of those in the range.
 template <class LimitOf>
 std::optional<MiddleCopy> middle_copy_of(const std::vector<TransferResult>& all, std::uint64_t from,
                                          std::uint64_t below, LimitOf limit_of) {
@@ -160,10 +155,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   const TransferSeries* const series =
       copy_series(of, {is_to ? CopyQuestion::to_device : CopyQuestion::to_host,
                        is_to ? CopyQuestion::to_device_queued : CopyQuestion::to_host_queued});
-  if (!series) {
-    findings.skip(prefix + "_rate", fmt::format("{} pinned: not measured", name));
-    return;
-  }
+  if (!series) return findings.skip(prefix + "_rate", fmt::format("{} pinned: not measured", name));
   const std::vector<TransferResult> all = copies_of(*series);
   // Not more than GPU and slot can carry, whatever a simulated link's limit is.
   const double pcie = copies_go_over_pcie(of) ? best_pcie_rate(of) : not_measured;
@@ -180,10 +172,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   };
   const auto rate = [&](const std::string& metric, std::uint64_t from, std::uint64_t below, const std::string& basis) {
     const auto copy = middle_copy_of(all, from, below, floor);
-    if (!copy) {
-      findings.skip(metric, fmt::format("{} pinned from {}: not measured", name, size_text(from)));
-      return;
-    }
+    if (!copy) return findings.skip(metric, fmt::format("{} pinned from {}: not measured", name, size_text(from)));
     judge(findings, {.metric = metric,
                      .name = fmt::format("{} pinned {}", name, size_text(copy->axes.bytes)),
                      .seen = rate_of(*series, *copy),

@@ -1,3 +1,5 @@
+// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids and
+// their names; and what the driver says of links, fabric and recovery.
 #include <algorithm>
 
 #include "netpipe/engine/distributions.hpp"
@@ -101,9 +103,6 @@ std::string_view xid_name(unsigned xid) {
   return found != std::end(names) && found->xid == xid ? found->name : std::string_view();
 }
 
-// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids; and
-// what the driver says of links, fabric and recovery.
-
 namespace {
 
 // ", 3 of them in this run"; empty where none were, or the trace does not say.
@@ -150,10 +149,8 @@ void judge_rows(Findings& findings) {
   const double failed = of.counter("remapped_rows_failed"), pending = of.counter("remapped_rows_pending"),
                uncorrected = of.counter("remapped_rows_uncorrected"), corrected = of.counter("remapped_rows_corrected");
   const double retired = of.counter("retired_pages"), retiring = of.counter("retired_pages_pending");
-  if (std::isnan(uncorrected) && std::isnan(retired)) {
-    findings.skip("remapped_rows", "remapped rows: " + of.why_unread("rows"));
-    return;
-  }
+  if (std::isnan(uncorrected) && std::isnan(retired))
+    return findings.skip("remapped_rows", "remapped rows: " + of.why_unread("rows"));
   if (std::isnan(uncorrected)) {
     constexpr double most_pages = 60;  // of 64 that can be retired (NVIDIA, Dynamic Page Retirement)
     const Health health = retiring > 0 || retired >= most_pages ? Health::fail
@@ -198,10 +195,7 @@ double many_replays_in(double minutes) {
 void judge_replays(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const double replays = of.counter("pcie_replays"), rise = of.rise("pcie_replays");
-  if (std::isnan(replays)) {
-    findings.skip("pcie_replays", "PCIe replays: " + of.why_unread("replays"));
-    return;
-  }
+  if (std::isnan(replays)) return findings.skip("pcie_replays", "PCIe replays: " + of.why_unread("replays"));
   constexpr double many = 1000;  // since the driver was loaded, of a run that does not say its own
   const double many_now = many_replays_in(minutes_of(of));
   const bool is_bad = std::isnan(rise) ? replays > many : rise >= many_now;
@@ -217,14 +211,8 @@ void judge_replays(Findings& findings) {
 void judge_nvlink(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const double active = of.counter("nvlinks_active"), inactive = of.counter("nvlinks_inactive");
-  if (std::isnan(active)) {
-    findings.skip("nvlink", "NVLink: " + of.why_unread("nvlink"));
-    return;
-  }
-  if (active + inactive == 0) {
-    findings.skip("nvlink", "NVLink: this GPU has none");
-    return;
-  }
+  if (std::isnan(active)) return findings.skip("nvlink", "NVLink: " + of.why_unread("nvlink"));
+  if (active + inactive == 0) return findings.skip("nvlink", "NVLink: this GPU has none");
   double errors = 0;
   bool is_counted = false;
   for (const char* name : {"nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"}) {
@@ -262,14 +250,8 @@ void judge_c2c(Findings& findings) {
 void judge_fabric(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const std::string state = of.state("fabric_state"), health = of.state("fabric_health");
-  if (state.empty()) {
-    findings.skip("fabric", "NVLink fabric: " + of.why_unread("fabric"));
-    return;
-  }
-  if (state == "not supported") {
-    findings.skip("fabric", "NVLink fabric: this GPU is in none");
-    return;
-  }
+  if (state.empty()) return findings.skip("fabric", "NVLink fabric: " + of.why_unread("fabric"));
+  if (state == "not supported") return findings.skip("fabric", "NVLink fabric: this GPU is in none");
   const double links = of.counter("nvlinks_active"), status = of.counter("fabric_status");
   const bool is_complete = state == "completed" && !(status > 0);
   if (!is_complete && !(links > 0) &&
@@ -293,10 +275,7 @@ void judge_fabric(Findings& findings) {
 void judge_recovery(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const std::string action = of.state("recovery_action");
-  if (action.empty()) {
-    findings.skip("recovery_action", "recovery action: " + of.why_unread("recovery"));
-    return;
-  }
+  if (action.empty()) return findings.skip("recovery_action", "recovery action: " + of.why_unread("recovery"));
   const bool is_none = action == "none", is_of_others = action == "recover the IMEX domain";
   findings.defect("recovery_action",
                   is_none        ? Health::pass
@@ -315,12 +294,10 @@ std::string last_text(double number) {
 void judge_xids(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const double now = of.rise("xids"), before = of.fact("xids_logged"), switches = of.fact("sxids_logged");
-  if (std::isnan(now) && std::isnan(before)) {
-    findings.skip("xid", "Xid errors: " + (of.after.empty() && of.state("unread_xids").empty()
-                                               ? std::string("not in this trace")
-                                               : "neither NVML's events nor the kernel's log can be read"));
-    return;
-  }
+  if (std::isnan(now) && std::isnan(before))
+    return findings.skip("xid", "Xid errors: " + (of.after.empty() && of.state("unread_xids").empty()
+                                                      ? std::string("not in this trace")
+                                                      : "neither NVML's events nor the kernel's log can be read"));
   std::string text = now > 0           ? fmt::format("{:g} Xid errors during this run", now)
                      : std::isnan(now) ? "Xid errors during this run: " + of.why_unread("xids")
                                        : "no Xid error during this run";

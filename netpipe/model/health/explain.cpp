@@ -1,6 +1,4 @@
 // Below each finding that warns or fails: its likely causes, most likely first.
-#include <map>
-
 #include "netpipe/model/health/metrics.hpp"
 
 namespace npgpu::model {

@@ -121,12 +121,10 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const auto add = [&](Health health, std::string text) -> HealthFinding& {
     HealthFinding& finding = findings.add(figure.metric, health, std::move(text));
     finding.basis = by.basis;
-    finding.low = figure.seen.estimate.low;
-    finding.high = figure.seen.estimate.high;
     finding.of_case = figure.seen.of_case;
     finding.of_point = figure.seen.of_point;
     for (const std::string& point : figure.other_points) finding.more_points.emplace_back(figure.seen.of_case, point);
-    return with_value(finding, figure.seen.estimate.value, by.limit, figure.unit);
+    return with_value(finding, figure.seen.estimate, by.limit, figure.unit);
   };
   if (ruling == Ruling::no_figure) {
     HealthFinding& finding = add(Health::fail, figure.name + ": no valid figure");

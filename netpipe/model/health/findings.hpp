@@ -1,4 +1,5 @@
-// Names of Xids, NVIDIA's numbers for errors of a GPU.
+// What the judges of a device's health share: the shares of hardware limits that healthy devices reach, findings as
+// they come, how a figure is judged, and the judges themselves.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,14 +8,12 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "netpipe/model/health/record.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/medians.hpp"
-#include "npgpu/judge/health.hpp"
+#include "npgpu/model/figures.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/probe.hpp"
@@ -22,7 +21,8 @@
 
 namespace npgpu::model {
 
-// "GPU has fallen off the bus" of 79; empty for a number that is not used or not known.
+// The name of an Xid, NVIDIA's numbers for errors of a GPU: "GPU has fallen off the bus" of 79; empty for a number that
+// is not used or not known.
 std::string_view xid_name(unsigned xid);
 
 // Which share of what the hardware could do at most a healthy device reaches. The shares were measured on H200s (three
@@ -32,8 +32,8 @@ std::string_view xid_name(unsigned xid);
 // Pinned copies timed by the device, from 16 MiB: 86.7 to 88.0 % of the link, both ways. Floor: 6 % below that. Links
 // before Gen5 were not measured; packets of 128 B reach 83 % at most, and their floor leaves 13 % more.
 inline constexpr double least_share_of_link = 0.82, least_share_of_old_link = 0.72;
-// Of NVLink-C2C, which was not measured here: reports of GH200s have 375 to 420 GB/s to the GPU and 290 to 300 from it,
-// of 447 one way. Floor: 10 % below the less.
+// NVLink-C2C was not measured here: reports of GH200s have 375 to 420 GB/s to the GPU and 290 to 300 from it, of 447
+// one way. Floor: 10 % below the less.
 inline constexpr double least_share_of_c2c = 0.58;
 // What a copy takes beyond its bytes: 1.7 to 2.6 us up to 4 KiB. So 1 MiB reaches 77 to 80 % of the link, and the floor
 // there, with this time, is 66 %.
@@ -67,12 +67,25 @@ inline constexpr double most_launch_us = 6, most_launch_done_us = 14, most_small
 // best. Below this share of the best the fall is said.
 inline constexpr double least_share_of_pageable = 0.5;
 
-// What judges share: findings are made here, and here are the judges.
-
 // The reason for a lower clock that is no fault: the device is held at its power limit (NVML's bit).
 constexpr std::uint64_t power_cap = 0x4;
 // An SM clock is at its maximum from this share on: a GPU at work is expected there, but for a step or two of boost.
 constexpr double is_its_maximum = 0.97;
+
+inline HealthFinding finding_of(std::string device, std::string metric, Health health, std::string text) {
+  return {.device = std::move(device), .metric = std::move(metric), .health = health, .text = std::move(text)};
+}
+inline HealthFinding& with_value(HealthFinding& finding, double value, double limit, std::string unit) {
+  finding.value = value;
+  finding.limit = limit;
+  finding.unit = std::move(unit);
+  return finding;
+}
+inline HealthFinding& with_value(HealthFinding& finding, const Estimate& is, double limit, std::string unit) {
+  finding.low = is.low;
+  finding.high = is.high;
+  return with_value(finding, is.value, limit, std::move(unit));
+}
 
 // The findings of one device, as they come.
 class Findings {
@@ -80,15 +93,10 @@ class Findings {
   Findings(const DeviceRecord& record, const HealthRules& its_rules) : device(record), rules(its_rules) {}
 
   HealthFinding& add(std::string metric, Health health, std::string text) {
-    HealthFinding& finding = all.emplace_back();
-    finding.device = device.id;
-    finding.metric = std::move(metric);
-    finding.health = health;
-    finding.text = std::move(text);
-    return finding;
+    return all.emplace_back(finding_of(device.id, std::move(metric), health, std::move(text)));
   }
   HealthFinding& pass(std::string metric, std::string text) { return add(std::move(metric), Health::pass, text); }
-  HealthFinding& skip(std::string metric, std::string why) { return add(std::move(metric), Health::skip, why); }
+  void skip(std::string metric, std::string why) { add(std::move(metric), Health::skip, std::move(why)); }
   // A defect: where it fails, the node is broken, and not only slow.
   HealthFinding& defect(std::string metric, Health health, std::string text) {
     HealthFinding& finding = add(std::move(metric), health, std::move(text));
@@ -111,7 +119,7 @@ class Findings {
   bool has_siblings_on_switch = false;  // others of its model in this node reach NVSwitches
   std::string throttled_since{};        // of a soak: "too hot after 4 min 2 s"
   std::vector<HealthFinding> all;
-  // Of figures below their limit: who disturbed the points that they rest on.
+  // Figures below their limit, and who disturbed the points that they rest on.
   struct Disturbed {
     std::string metric, by;
   };
@@ -123,12 +131,6 @@ std::string metric_kind(const std::string& metric);
 
 // Four digits: "55.33 GB/s", "3.750 us". What is no number is "-".
 std::string figure_text(double value, const std::string& unit);
-inline HealthFinding& with_value(HealthFinding& finding, double value, double limit, std::string unit) {
-  finding.value = value;
-  finding.limit = limit;
-  finding.unit = std::move(unit);
-  return finding;
-}
 
 // The figure of a good GPU that a metric is compared with: that of the user's reference, or of healthy GPUs of its
 // model.
@@ -156,7 +158,7 @@ struct JudgedFigure {
   std::string basis;               // where that comes from; why it is unknown
   double possible = not_measured;  // the most that link, memory or clock allow, where the limit is a share of it
   bool is_needed = true;           // a check that cannot judge it is not ok
-  // Of the same case, points of which one would be judged if `seen` were another. They are measured again together.
+  // Points of the same case of which one would be judged if `seen` were another. They are measured again together.
   std::vector<std::string> other_points{};
 
   // The limit of a time is what calls of CUDA usually take; other APIs' are not judged by it.
@@ -199,6 +201,14 @@ void judge_calls(Findings&);     // what calls cost
 void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink, Xids
 void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
 void judge_expected(Findings&);  // what the user expects of each GPU
+// "too hot after 4 min 2 s"; empty of a device that was not soaked, or not throttled then.
+std::string throttled_since_text(const std::vector<SoakDevice>&, const std::string& device);
+
+// Rates that fell while they ran, and wrong words of memory. What else a soak shows (wrong results, lost devices,
+// counters, throttling) is judged with all other measurements.
+void judge_soak(Findings&, const std::vector<SoakDevice>&);
+// Findings of devices that are hotter or slower than the others.
+std::vector<HealthFinding> soak_neighbours(const std::vector<SoakDevice>&);
 // By MIG: what is known of its model is of the whole.
 bool is_part_of_gpu(const DeviceRecord&);
 // Copies between host and GPU go over NVLink-C2C, and not over PCIe.
@@ -211,7 +221,7 @@ double best_pcie_rate(const DeviceRecord&);
 double usual_lanes(const DeviceRecord&);
 // The slot has an older generation or fewer lanes than the GPU.
 bool is_lesser_slot(const DeviceRecord&);
-// Of the node: GPUs that the bus shows and that do not answer. Nothing where the trace does not say.
+// The node's GPUs that the bus shows and that do not answer. Nothing where the trace does not say.
 std::optional<HealthFinding> judge_census(const Trace&);
 // What says that the device stopped answering; nothing if nothing does.
 std::optional<std::string> loss_of(const DeviceRecord&);

@@ -1,4 +1,4 @@
-// GPUs of the machine that the bus shows and that do not answer.
+// The health of a node: its findings, and what they come to.
 #include "netpipe/model/collectives/health.hpp"
 
 #include <algorithm>
@@ -6,11 +6,8 @@
 #include <iterator>
 #include <map>
 
-#include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/metrics.hpp"
-#include "netpipe/model/health/record.hpp"
 #include "netpipe/model/health/references.hpp"
-#include "netpipe/model/health/soak.hpp"
 #include "netpipe/model/matrix/findings.hpp"
 #include "npgpu/report/report.hpp"
 
@@ -112,9 +109,7 @@ HealthFinding of_the_node(const Trace& trace, const std::vector<model::DeviceRec
       std::ranges::count_if(records, [](const auto& record) { return model::loss_of(record).has_value(); });
   HealthFinding finding;
   finding.metric = "expected_gpus";
-  finding.value = static_cast<double>(gpus);
-  finding.limit = std::stod(wanted);
-  finding.unit = "GPUs";
+  model::with_value(finding, static_cast<double>(gpus), std::stod(wanted), "GPUs");
   finding.health = finding.value == finding.limit ? Health::pass : Health::fail;
   finding.text = fmt::format("{} GPU{}{}{}", gpus, gpus == 1 ? "" : "s",
                              finding.health == Health::pass ? ", as expected" : ", expected " + wanted,
@@ -128,6 +123,9 @@ HealthFinding of_the_node(const Trace& trace, const std::vector<model::DeviceRec
          "look at nvidia-smi -L, lspci, CUDA_VISIBLE_DEVICES, and dmesg"});
   return finding;
 }
+
+constexpr std::array worst_healths_first{Health::fail, Health::undecided, Health::unjudged,
+                                         Health::warn, Health::pass,      Health::skip};
 
 }  // namespace
 
@@ -165,13 +163,6 @@ std::string reference_text(std::string_view gpu_name) {
   if (!reference) return {};
   return fmt::format("{} runs of {} healthy {}s", reference->runs, reference->cards, reference->model);
 }
-
-namespace {
-
-constexpr std::array worst_healths_first{Health::fail, Health::undecided, Health::unjudged,
-                                         Health::warn, Health::pass,      Health::skip};
-
-}  // namespace
 
 std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthFinding>& findings) {
   const auto rank = [](const HealthFinding& one) { return std::ranges::find(worst_healths_first, one.health); };

@@ -1,8 +1,8 @@
-// What calls cost the host.
+// Kernels: what their calls cost the host; memory bandwidth and computing power, against clock * width and clock *
+// lanes.
 #include <algorithm>
 #include <map>
 
-#include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
@@ -10,7 +10,7 @@ namespace npgpu::model {
 
 namespace {
 
-// Of the smallest shape: no arguments, one block.
+// What a call of the smallest shape costs: no arguments, one block.
 Evidence call_cost(const DeviceRecord& of, CallQuestion question) {
   for (const CallSeries* series : of.all<Calls>())
     if (question_of(series->question) == question)
@@ -42,8 +42,6 @@ void judge_calls(Findings& findings) {
                      .limit = most_launch_done_us,
                      .basis = "8.3 to 9.0 us on an H200's host * 1.6"});
 }
-
-// Memory bandwidth and computing power of kernels, against clock * width and clock * lanes.
 
 namespace {
 

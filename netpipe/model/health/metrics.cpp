@@ -105,7 +105,7 @@ constexpr Metric all[] = {
     {"launch_done_time", "launch", &slow_call, "launch until done", "us", 0.25, calls},
     {"sm_clock", "SM clock", &low_clock, "SM clock", "MHz"},
     {"memory_clock", "memory clock", &low_memory_clock, "memory clock", "MHz"},
-    // Of operations and types that are not above; with `rate` for the star, of all together.
+    // Operations and types that are not above; with `rate` for the star, all together.
     {"memory_*rate", "", &slow_memory, "", "B/s", 0.03, memory, "memory bandwidth"},
     {"compute_*rate", "", &slow_compute, "", "FLOP/s", 0.03, compute, "computing power"},
     {"tensor_*rate", "", &slow_tensor, "", "FLOP/s", 0.03, compute},

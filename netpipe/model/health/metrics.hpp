@@ -1,16 +1,14 @@
-// Causes that several findings may have, each with what was read of it in this trace.
+// What is said of each metric of npgpu check, and causes that several findings may have.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "netpipe/model/health/findings.hpp"
 
 namespace npgpu::model {
 
-// Nothing where nothing in the trace speaks for it.
+// Each cause with what was read of it in this trace; nothing where nothing there speaks for it.
 std::optional<Explanation> neighbour(const Findings&, const std::string& metric);
 std::optional<Explanation> lost_device(const Findings&);
 std::optional<Explanation> stopped_by_quota(const Findings&, const std::string& metric);

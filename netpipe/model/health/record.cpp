@@ -65,7 +65,7 @@ Telemetry believable(Telemetry t) {
 
 namespace {
 
-// Of a continued trace the facts of its last run, which come last.
+// A continued trace gives the facts of its last run, which come last.
 void add_facts(DeviceRecord& record, const Provenance& provenance) {
   for (const auto& [group, facts] : provenance) {
     const std::string of = group.substr(group.find('/') + 1);

@@ -1,7 +1,6 @@
-// The health of each device by itself, and what several have to do with each other.
+// What a trace holds of one device, and where the health of devices and of the node is judged.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

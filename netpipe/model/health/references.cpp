@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/judge.hpp"
-#include "npgpu/vocabulary/units.hpp"
 #include "npgpu_references.hpp"
 
 namespace npgpu::model {
@@ -31,11 +28,10 @@ struct Published {
   std::string_view name;
   int multiprocessors;
 };
-// Of the datasheets of NVIDIA the CUDA cores, over those of a multiprocessor (64 of Volta, Turing, GP100 and GA100, 128
-// of the others), and the architectures' white papers: Pascal, Volta V1.1, Turing, Ampere GA100 and GA102, Ada, Hopper,
-// RTX Blackwell. Of B100, B200, B300 and the GB200 and GB300, whose papers give only the whole chip, what all of them
-// have that were reported: 148 (they may have more). The first whose words the name has counts, so longer names stand
-// first.
+// From NVIDIA's datasheets the CUDA cores, over those of a multiprocessor (64 of Volta, Turing, GP100 and GA100, 128 of
+// the others), and from the architectures' white papers: Pascal, Volta V1.1, Turing, Ampere GA100 and GA102, Ada,
+// Hopper, RTX Blackwell. The papers of B100, B200, B300, GB200 and GB300 give only the whole chip; all of them that
+// were reported have 148 (they may have more). The first whose words the name has counts, so longer names stand first.
 constexpr Published published[] = {
     // Blackwell
     {"GB300", 148},
@@ -107,7 +103,7 @@ bool has_words(std::string_view name, std::string_view wanted) {
 
 bool names_part_of_gpu(std::string_view name) {
   if (has_words(name, "MIG")) return true;
-  // Of a virtual GPU the parts and GB stand at the end: "-3-20C".
+  // A virtual GPU has its parts and GB at the end: "-3-20C".
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   const std::size_t last = name.rfind('-');
   if (last == std::string_view::npos || last < 2 || !is_digit(name[last - 1]) || name[last - 2] != '-') return false;

@@ -32,8 +32,8 @@ struct ModelReference {
 };
 
 const std::vector<ModelReference>& model_references();
-// Of GPUs of this very name, as forms of a model differ in power and memory, or of a simulated one that is called as
-// the model is; null if there is none.
+// The reference of GPUs of this very name, as forms of a model differ in power and memory, or of a simulated one that
+// is called as the model is; null if there is none.
 const ModelReference* reference_of_model(std::string_view name);
 // Throws Error(usage) naming what is wrong in it.
 ModelReference read_model_reference(std::string_view json);

@@ -5,7 +5,6 @@
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/matrix/links.hpp"
 #include "npgpu/model/compare.hpp"
-#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::model {
 
@@ -16,7 +15,7 @@ namespace {
 constexpr double many_unsteady = 0.25;
 // A few disturbed points say little of a node: those that figures rest on are named where the figure is judged.
 constexpr double many_disturbed = 0.1;
-// Of each share, what chance does not explain warns: see least_beyond_chance().
+// What chance does not explain of each share warns: see least_beyond_chance().
 
 struct Counts {
   std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, unsteady = 0, without_figure = 0;
@@ -71,7 +70,7 @@ template <class K> void count_figures(const Series<K>& series, Counts& counts) {
   counts.unsteady += unsteady.size();
 }
 
-// What goes wrong between GPUs is judged by itself (matrix_findings.hpp): here it would be the fault of the one that it
+// What goes wrong between GPUs is judged by itself (matrix/findings.hpp): here it would be the fault of the one that it
 // is listed under.
 template <class K> bool is_judged_between_gpus(const Series<K>& series) {
   if constexpr (std::is_same_v<K, Transfers>) return is_of_several_gpus(series.question);
@@ -119,10 +118,7 @@ double share_of(std::size_t some, std::size_t all) {
 constexpr const char* nothing_alone = "nothing was measured of this device alone";
 
 void judge_neighbours(Findings& findings, const Counts& counts) {
-  if (counts.points == 0) {
-    findings.skip("neighbours", fmt::format("others: {}", nothing_alone));
-    return;
-  }
+  if (counts.points == 0) return findings.skip("neighbours", fmt::format("others: {}", nothing_alone));
   // Where most were disturbed, nearly all figures rest on that, however few they are.
   const std::size_t least = std::min(least_beyond_chance(counts.points, many_disturbed), counts.points / 2 + 1);
   HealthFinding& others =
@@ -136,18 +132,14 @@ void judge_neighbours(Findings& findings, const Counts& counts) {
 
 void judge_steadiness(Findings& findings, const Counts& counts) {
   const std::size_t of = counts.steady_or_not, least = least_beyond_chance(of, many_unsteady);
-  if (counts.alone == 0) {
-    findings.skip("converged", fmt::format("steadiness: {}", nothing_alone));
-    return;
-  }
-  if (least > of) {
-    findings.skip("converged", counts.disturbed && 2 * of < counts.points
-                                   ? fmt::format("steadiness: cannot be said, as {} of {} points were disturbed",
-                                                 counts.disturbed, counts.points)
-                               : of == 0 ? std::string("steadiness: no point has several visits")
-                                         : fmt::format("steadiness: {} point{} cannot say it", of, of == 1 ? "" : "s"));
-    return;
-  }
+  if (counts.alone == 0) return findings.skip("converged", fmt::format("steadiness: {}", nothing_alone));
+  if (least > of)
+    return findings.skip("converged",
+                         counts.disturbed && 2 * of < counts.points
+                             ? fmt::format("steadiness: cannot be said, as {} of {} points were disturbed",
+                                           counts.disturbed, counts.points)
+                         : of == 0 ? std::string("steadiness: no point has several visits")
+                                   : fmt::format("steadiness: {} point{} cannot say it", of, of == 1 ? "" : "s"));
   std::string text = fmt::format("{} of {} points are steady from visit to visit", of - counts.unsteady, of);
   if (counts.unsteady < least && share_of(counts.unsteady, of) > many_unsteady)
     text += fmt::format("; so few of {} may be chance", of);

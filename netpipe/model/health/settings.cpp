@@ -38,11 +38,10 @@ void judge_numa(Findings& findings) {
   const std::set<unsigned> near = cpus_of(near_text), allowed = cpus_of(allowed_text);
   // A system that does not know the node (firmware, virtual machines) says -1, and that all processors are near.
   const bool are_all = static_cast<double>(near.size()) >= number_fact(of.host, "threads");
-  if (near.empty() || allowed.empty() || (are_all && !(of.fact("numa_node") >= 0))) {
-    findings.skip("numa", fmt::format("NUMA node: the system does not say which of the host's {:g} is near the GPU",
-                                      number_fact(of.host, "numa_nodes")));
-    return;
-  }
+  if (near.empty() || allowed.empty() || (are_all && !(of.fact("numa_node") >= 0)))
+    return findings.skip("numa",
+                         fmt::format("NUMA node: the system does not say which of the host's {:g} is near the GPU",
+                                     number_fact(of.host, "numa_nodes")));
   const bool is_near = std::ranges::any_of(allowed, [&](unsigned cpu) { return near.contains(cpu); });
   findings.add("numa", is_near ? Health::pass : Health::fail,
                is_near
@@ -52,10 +51,7 @@ void judge_numa(Findings& findings) {
 
 void judge_iommu(Findings& findings) {
   const std::string domain = findings.device.text("iommu_domain");
-  if (domain.empty()) {
-    findings.skip("iommu", "IOMMU: not in this trace");
-    return;
-  }
+  if (domain.empty()) return findings.skip("iommu", "IOMMU: not in this trace");
   // By itself it slows down little, and many nodes are set up so: it is named where something is slow.
   const bool translates = domain.starts_with("DMA");
   HealthFinding& finding =
@@ -67,12 +63,10 @@ void judge_iommu(Findings& findings) {
 
 void judge_acs(Findings& findings) {
   const double redirects = findings.device.fact("acs_redirects");
-  if (std::isnan(redirects)) {
-    findings.skip("acs", findings.device.after.empty()
-                             ? "ACS: not in this trace"
-                             : "ACS: the bridges' settings cannot be read without root, or there are none");
-    return;
-  }
+  if (std::isnan(redirects))
+    return findings.skip("acs", findings.device.after.empty()
+                                    ? "ACS: not in this trace"
+                                    : "ACS: the bridges' settings cannot be read without root, or there are none");
   HealthFinding& finding =
       findings.pass("acs", redirects > 0 ? fmt::format("ACS redirects in {:g} of the bridges above the GPU", redirects)
                                          : "ACS redirects nothing above the GPU");
@@ -115,10 +109,9 @@ void judge_host_settings(Findings& findings) {
 void judge_confidential_computing(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const double is_on = of.fact("confidential_computing");
-  if (std::isnan(is_on)) {
-    findings.skip("confidential_computing", "confidential computing: " + of.why_unread("confidential_computing"));
-    return;
-  }
+  if (std::isnan(is_on))
+    return findings.skip("confidential_computing",
+                         "confidential computing: " + of.why_unread("confidential_computing"));
   // A choice, and no fault: it is named where copies are slow.
   HealthFinding& finding = findings.pass(
       "confidential_computing",

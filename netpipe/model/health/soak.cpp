@@ -1,15 +1,10 @@
 // What minutes at work showed: rates that fell, clocks that were taken away and when, devices that are hotter or slower
 // than others of their model in this node.
-#include "netpipe/model/health/soak.hpp"
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "netpipe/model/health/findings.hpp"
-#include "npgpu/model/figures.hpp"
 
 namespace npgpu::model {
 
@@ -24,15 +19,6 @@ std::uint64_t reasons_from(const SoakDevice& device, double since_s) {
   for (const SoakDevice::Throttle& one : device.throttles)
     if (!(one.last_s < since_s)) all |= one.reason;
   return all;
-}
-
-HealthFinding finding_of(const SoakDevice& device, std::string metric, Health health, std::string text) {
-  HealthFinding finding;
-  finding.device = device.id;
-  finding.metric = std::move(metric);
-  finding.health = health;
-  finding.text = std::move(text);
-  return finding;
 }
 
 std::string unit_of(const SoakFigure& f) { return counts_operations(f.part) ? "FLOP/s" : "B/s"; }
@@ -114,14 +100,10 @@ HealthFinding of_course(const SoakDevice& device, const SoakFigure& f) {
                        figure_text(to, unit_of(f)), 100 * (to / from - 1));
   };
   const std::string course = text_of(f.begin.value, f.end.value);
-  HealthFinding finding = finding_of(device, fmt::format("soak_{}_course", name(f.part)), Health::pass, course);
+  HealthFinding finding = finding_of(device.id, fmt::format("soak_{}_course", name(f.part)), Health::pass, course);
   finding.of_case = title(f.question);
   const auto set_share = [&](const Estimate& share, std::string basis) {
-    finding.value = share.value;
-    finding.low = share.low;
-    finding.high = share.high;
-    finding.limit = least_share;
-    finding.basis = std::move(basis);
+    with_value(finding, share, least_share, "").basis = std::move(basis);
   };
   set_share(ratio, fmt::format("the last third of the soak at {:g} of the first or more", least_share));
   const Held held(f);
@@ -148,7 +130,7 @@ HealthFinding of_course(const SoakDevice& device, const SoakFigure& f) {
   return finding;
 }
 
-// Of all devices of one model and one load.
+// All devices of one model and one load.
 struct Group {
   std::vector<const SoakDevice*> devices;
   std::vector<double> values;
@@ -168,14 +150,12 @@ void compare_temperatures(const Group& group, std::vector<HealthFinding>& all) {
     if (!(above > most_above)) continue;
     const bool is_pair = count < a_group;
     HealthFinding finding =
-        finding_of(*group.devices[i], "soak_temperature", Health::warn,
+        finding_of(group.devices[i]->id, "soak_temperature", Health::warn,
                    is_pair ? fmt::format("{:.0f} C, and {} {:.0f} C: they differ, and of two neither is the measure",
                                          group.values[i], group.devices[1 - i]->id, middle)
                            : fmt::format("hotter than its neighbours: {:.0f} C, and the others' median is {:.0f} C",
                                          group.values[i], middle));
-    finding.value = group.values[i];
-    finding.limit = middle + most_above;
-    finding.unit = "degC";
+    with_value(finding, group.values[i], middle + most_above, "degC");
     finding.basis = fmt::format("the median of {} others of its model + {:g} K", count - 1, most_above);
     finding.explanations.push_back({"hot_neighbour", "less air or coolant reaches this GPU than the others",
                                     finding.text, "look at its fans, air flow, cold plate and thermal paste"});
@@ -195,16 +175,13 @@ void compare_rates(const Group& group, const std::vector<const SoakFigure*>& fig
     const std::uint64_t reasons = reasons_from(device, 0) & ~power_cap;
     const bool is_pair = count < a_group;
     HealthFinding finding = finding_of(
-        device, fmt::format("soak_{}_rate", name(figures[i]->part)), reasons && !is_pair ? Health::fail : Health::warn,
+        device.id, fmt::format("soak_{}_rate", name(figures[i]->part)),
+        reasons && !is_pair ? Health::fail : Health::warn,
         fmt::format("slower than {}: {} {}, and {} {}", is_pair ? group.devices[1 - i]->id : "its neighbours",
                     figures[i]->name(), figure_text(rate.value, unit_of(*figures[i])),
                     is_pair ? "that one has" : "the others' median is", figure_text(middle, unit_of(*figures[i]))));
     if (reasons) finding.text += ": " + throttle_text(reasons);
-    finding.value = rate.value;
-    finding.low = rate.low;
-    finding.high = rate.high;
-    finding.limit = least;
-    finding.unit = unit_of(*figures[i]);
+    with_value(finding, rate, least, unit_of(*figures[i]));
     finding.of_case = title(figures[i]->question);
     finding.basis = fmt::format("the median of {} others of its model * {:g}", count - 1, least_share);
     finding.explanations.push_back({"slow_neighbour", "this GPU does less than others of its model in the node",

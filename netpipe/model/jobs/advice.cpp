@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -39,6 +38,38 @@ template <class Splits, class Key> const SplitTime& least_by(const Splits& split
   const auto found = std::ranges::min_element(splits, {}, key);
   if (found == std::ranges::end(splits)) throw std::out_of_range("no split of a job");
   return *found;
+}
+
+Curve curve_over_nodes(const std::map<std::uint32_t, double>& us) {
+  std::vector<Curve::Point> points;
+  for (const auto& [nodes, t] : us) points.push_back({static_cast<double>(nodes), from_microseconds(t)});
+  return Curve(std::move(points));
+}
+
+// The call's time over the graph's nodes: medians of the jobs that have as many.
+std::map<std::uint32_t, double> launches_of_jobs(const Trace& trace, const std::string& device,
+                                                 const std::string& device_uuid) {
+  std::map<std::uint32_t, std::vector<double>> us;
+  for (const JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
+    if (c.issue != Issuing::graph || c.device != device || series.device_uuid != device_uuid) continue;
+    for (const JobResult& s : results(series)) {
+      const std::uint32_t stages = (s.axes.bytes_in > 0) + (s.axes.kernel_bytes > 0) + (s.axes.bytes_out > 0);
+      if (std::isfinite(s.issue_us)) us[stages * s.axes.chunks].push_back(s.issue_us);
+    }
+  }
+  std::map<std::uint32_t, double> medians;
+  for (const auto& [nodes, all] : us) medians.emplace(nodes, median(all));
+  return medians;
+}
+
+std::vector<double> predicted_us(const MeasuredWorkload& w, const Job& job, const MeasuredCosts& m, bool graph) {
+  std::vector<double> all;
+  for (const std::uint32_t n : w.streams) {
+    const StreamCosts costs = graph ? as_graph(m.costs, *m.graph, job, n) : m.costs;
+    all.push_back(microseconds(simulate_total(job, n, costs, w.question.order).total));
+  }
+  return all;
 }
 
 }  // namespace
@@ -159,42 +190,6 @@ Advice advise(const Job& job, const MeasuredCosts& measured, Order order, const 
   a.error_source = errors.source;
   return a;
 }
-
-namespace {
-
-Curve curve_over_nodes(const std::map<std::uint32_t, double>& us) {
-  std::vector<Curve::Point> points;
-  for (const auto& [nodes, t] : us) points.push_back({static_cast<double>(nodes), from_microseconds(t)});
-  return Curve(std::move(points));
-}
-
-// The call's time over the graph's nodes: medians of the jobs that have as many.
-std::map<std::uint32_t, double> launches_of_jobs(const Trace& trace, const std::string& device,
-                                                 const std::string& device_uuid) {
-  std::map<std::uint32_t, std::vector<double>> us;
-  for (const JobSeries& series : trace.of<Jobs>()) {
-    const JobCase& c = series.question;
-    if (c.issue != Issuing::graph || c.device != device || series.device_uuid != device_uuid) continue;
-    for (const JobResult& s : results(series)) {
-      const std::uint32_t stages = (s.axes.bytes_in > 0) + (s.axes.kernel_bytes > 0) + (s.axes.bytes_out > 0);
-      if (std::isfinite(s.issue_us)) us[stages * s.axes.chunks].push_back(s.issue_us);
-    }
-  }
-  std::map<std::uint32_t, double> medians;
-  for (const auto& [nodes, all] : us) medians.emplace(nodes, median(all));
-  return medians;
-}
-
-std::vector<double> predicted_us(const MeasuredWorkload& w, const Job& job, const MeasuredCosts& m, bool graph) {
-  std::vector<double> all;
-  for (const std::uint32_t n : w.streams) {
-    const StreamCosts costs = graph ? as_graph(m.costs, *m.graph, job, n) : m.costs;
-    all.push_back(microseconds(simulate_total(job, n, costs, w.question.order).total));
-  }
-  return all;
-}
-
-}  // namespace
 
 std::optional<GraphCosts> graph_costs(const Trace& trace, const std::string& device, const std::string& device_uuid) {
   std::vector<CallSeries> forks;

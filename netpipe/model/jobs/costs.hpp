@@ -1,9 +1,7 @@
 // What a device charges for streams, from its micro-measurements one after the other: the parts of stream_costs().
 #pragma once
 
-#include <array>
 #include <string>
-#include <vector>
 
 #include "netpipe/model/jobs/job_points.hpp"
 #include "npgpu/model/predict.hpp"

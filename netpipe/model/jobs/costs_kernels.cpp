@@ -1,6 +1,4 @@
 // Kernels: how their time goes with their blocks, and what those of different streams do to each other.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,54 +20,11 @@ bool kernel_alone(const JobCase& c, const JobShape& j) {
          !j.bytes_out && j.iterations > 0 && j.threads > 32;
 }
 
-// Of the kernel; less than 1 where it has fewer threads than a block.
+// The kernel's blocks; less than 1 where it has fewer threads than a block.
 double blocks_in(const JobShape& job) {
   constexpr double word_bytes = 4;
   return static_cast<double>(job.kernel_bytes) / word_bytes / job.threads;
 }
-
-}  // namespace
-
-// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
-// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
-void CostMeasuring::blocks() {
-  const auto parts = points_.find([](const JobCase& c, const JobShape& j) {
-    return c.workload != Workload::none && c.gating == Gating::gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
-           j.iterations > 1 && j.threads > 32;
-  });
-  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return a.axes.kernel_bytes < b.axes.kernel_bytes;
-  });
-  if (whole == parts.end() || !slots_of(out_, whole->axes.threads)) return;
-  const std::uint64_t resident = slots_of(out_, whole->axes.threads) / out_.multiprocessors;
-  double least = not_measured;
-  std::uint32_t best = 0;
-  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
-    out_.threads_at_once = at_once * whole->axes.threads;
-    std::vector<double> errors;
-    for (const Workload w : sorts) {
-      const double all_us = kernel_us(w, whole->axes);
-      const Job all = job(whole->axes, all_us);
-      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
-      for (const JobResult& s : parts) {
-        const double part_us = kernel_us(w, s.axes);
-        if (!(all_us > 0) || !(part_us > 0) || s.axes.kernel_bytes == whole->axes.kernel_bytes) continue;
-        errors.push_back(std::abs(all_us * waves(job(s.axes, part_us).blocks) / waves(all.blocks) / part_us - 1));
-      }
-    }
-    if (errors.empty()) break;
-    const double error = median(errors);
-    if (!(error >= least)) least = error, best = at_once;
-  }
-  out_.threads_at_once = best * whole->axes.threads;
-  if (best)
-    add(Cost::blocks_at_once,
-        {static_cast<double>(best), not_measured, not_measured, "1",
-         "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
-        "blocks of a multiprocessor that work without slowing each other");
-}
-
-namespace {
 
 // Blocks that share what bounds them, as memory, take longer with each one more. Where the warps of one block keep a
 // multiprocessor's units busy, time goes in steps instead: one block more than multiprocessors takes as long as twice
@@ -133,6 +88,45 @@ void shape_parts(KernelTimes& times, const PartTimes& us_of_blocks) {
 }
 
 }  // namespace
+
+// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
+// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
+void CostMeasuring::blocks() {
+  const auto parts = points_.find([](const JobCase& c, const JobShape& j) {
+    return c.workload != Workload::none && c.gating == Gating::gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
+           j.iterations > 1 && j.threads > 32;
+  });
+  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.axes.kernel_bytes < b.axes.kernel_bytes;
+  });
+  if (whole == parts.end() || !slots_of(out_, whole->axes.threads)) return;
+  const std::uint64_t resident = slots_of(out_, whole->axes.threads) / out_.multiprocessors;
+  double least = not_measured;
+  std::uint32_t best = 0;
+  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
+    out_.threads_at_once = at_once * whole->axes.threads;
+    std::vector<double> errors;
+    for (const Workload w : sorts) {
+      const double all_us = kernel_us(w, whole->axes);
+      const Job all = job(whole->axes, all_us);
+      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
+      for (const JobResult& s : parts) {
+        const double part_us = kernel_us(w, s.axes);
+        if (!(all_us > 0) || !(part_us > 0) || s.axes.kernel_bytes == whole->axes.kernel_bytes) continue;
+        errors.push_back(std::abs(all_us * waves(job(s.axes, part_us).blocks) / waves(all.blocks) / part_us - 1));
+      }
+    }
+    if (errors.empty()) break;
+    const double error = median(errors);
+    if (!(error >= least)) least = error, best = at_once;
+  }
+  out_.threads_at_once = best * whole->axes.threads;
+  if (best)
+    add(Cost::blocks_at_once,
+        {static_cast<double>(best), not_measured, not_measured, "1",
+         "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
+        "blocks of a multiprocessor that work without slowing each other");
+}
 
 // Unsplit kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells
 // how blocks share one. And of less than a block, whose few threads may be done sooner.
@@ -218,10 +212,44 @@ double each_iteration(const KernelTimes& times, double blocks) {
          static_cast<double>(times.many - times.few);
 }
 
-// Of a kernel of so many blocks.
+// The time of a kernel of so many blocks.
 Seconds time_of(const KernelTimes& times, std::uint64_t iterations, double blocks) {
   const double more = static_cast<double>(iterations) - static_cast<double>(times.few);
   return Seconds{std::max(0.0, times.time_of_few(blocks).count() + more * each_iteration(times, blocks))};
+}
+
+std::uint64_t whole_warps(std::uint64_t threads) { return (threads + 31) / 32 * 32; }
+
+// Blocks that a multiprocessor holds; 0: not known.
+std::uint64_t resident_blocks(const MeasuredCosts& m, std::uint32_t threads) {
+  if (!m.multiprocessors || !m.threads_per_multiprocessor || threads == 0) return 0;
+  const std::uint64_t blocks = m.threads_per_multiprocessor / whole_warps(threads);
+  return m.blocks_per_multiprocessor ? std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor) : blocks;
+}
+
+Curve stretched(const Curve& curve, double beyond, double factor) {
+  std::vector<Curve::Point> points(curve.points().begin(), curve.points().end());
+  for (Curve::Point& p : points)
+    if (p.x > beyond) p.time *= factor;
+  return Curve(std::move(points));
+}
+
+// Played block by block, the whole takes what it took. Blocks that have a multiprocessor each take what so many
+// iterations took, if it is known how many they are: on H200s that time is the same in each run, and what several
+// blocks on one do to each other varies by a fifth.
+void fit_to_whole(Job& job, const KernelTimes& times, std::uint32_t multiprocessors, std::uint64_t iterations) {
+  const bool alone_known =
+      iterations && job.multiprocessors && !job.active_blocks_per_sm && job.blocks > multiprocessors;
+  if (alone_known) {
+    std::vector<Curve::Point> points;
+    for (const Curve::Point& p : job.block_time.points()) points.push_back({p.x, time_of(times, iterations, p.x)});
+    job.block_time = Curve(std::move(points));
+  }
+  const double beyond = alone_known ? multiprocessors : 0;
+  const int steps = alone_known ? 4 : 1;  // the rest follows the factor nearly, not quite
+  for (int i = 0; i < steps; ++i)
+    if (const double played = model::BlockServer::time_alone(job); played > 0)
+      job.block_time = stretched(job.block_time, beyond, job.kernel.count() / played);
 }
 
 }  // namespace
@@ -263,54 +291,12 @@ KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds
           below(full, 1, of_waves, {full, Seconds{of_waves * time(longest) * full / longest}})};
 }
 
-namespace {
-
-std::uint64_t whole_warps(std::uint64_t threads) { return (threads + 31) / 32 * 32; }
-
-// Blocks that a multiprocessor holds; 0: not known.
-std::uint64_t resident_blocks(const MeasuredCosts& m, std::uint32_t threads) {
-  if (!m.multiprocessors || !m.threads_per_multiprocessor || threads == 0) return 0;
-  const std::uint64_t blocks = m.threads_per_multiprocessor / whole_warps(threads);
-  return m.blocks_per_multiprocessor ? std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor) : blocks;
-}
-
-}  // namespace
-
 std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
   std::uint64_t blocks = resident_blocks(m, threads);
   if (blocks && m.threads_at_once)
     blocks = std::min<std::uint64_t>(blocks, std::max<std::uint64_t>(1, m.threads_at_once / whole_warps(threads)));
   return blocks * m.multiprocessors;
 }
-
-namespace {
-
-Curve stretched(const Curve& curve, double beyond, double factor) {
-  std::vector<Curve::Point> points(curve.points().begin(), curve.points().end());
-  for (Curve::Point& p : points)
-    if (p.x > beyond) p.time *= factor;
-  return Curve(std::move(points));
-}
-
-// Played block by block, the whole takes what it took. Blocks that have a multiprocessor each take what so many
-// iterations took, if it is known how many they are: on H200s that time is the same in each run, and what several
-// blocks on one do to each other varies by a fifth.
-void fit_to_whole(Job& job, const KernelTimes& times, std::uint32_t multiprocessors, std::uint64_t iterations) {
-  const bool alone_known =
-      iterations && job.multiprocessors && !job.active_blocks_per_sm && job.blocks > multiprocessors;
-  if (alone_known) {
-    std::vector<Curve::Point> points;
-    for (const Curve::Point& p : job.block_time.points()) points.push_back({p.x, time_of(times, iterations, p.x)});
-    job.block_time = Curve(std::move(points));
-  }
-  const double beyond = alone_known ? multiprocessors : 0;
-  const int steps = alone_known ? 4 : 1;  // the rest follows the factor nearly, not quite
-  for (int i = 0; i < steps; ++i)
-    if (const double played = model::BlockServer::time_alone(job); played > 0)
-      job.block_time = stretched(job.block_time, beyond, job.kernel.count() / played);
-}
-
-}  // namespace
 
 void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Workload sort, std::uint64_t iterations) {
   job.slots = slots_of(m, threads);
@@ -322,7 +308,7 @@ void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Wo
     job.warp = 32.0 / static_cast<double>(whole_warps(threads));
     if (times.oldest_first && job.blocks <= model::BlockServer::max_waves * job.slots)
       job.active_blocks_per_sm = times.oldest_first;
-    // Of more blocks than fit at once, which all go alike, new ones come in wherever one ends: there a multiprocessor
+    // Where more blocks than fit at once all go alike, new ones come in wherever one ends: there a multiprocessor
     // hardly ever has more than its part.
     job.multiprocessors = job.active_blocks_per_sm || job.blocks <= job.slots ? m.multiprocessors : 0;
     KernelParts parts =

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "netpipe/engine/distributions.hpp"
 #include "netpipe/model/jobs/costs.hpp"
@@ -152,7 +151,7 @@ std::vector<CostMeasuring::Beside> CostMeasuring::large_copies_beside() const {
 }
 
 // To the device and from it: those with which the simulator comes closest to these times, each weighed by its interval.
-// Of equal sizes the slower way alone sets the time; a way with more bytes sets it too, but is slowed down during a
+// The slower way alone sets the time of equal sizes; a way with more bytes sets it too, but is slowed down during a
 // part of them only. So all are taken together.
 std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& beside,
                                                 const std::vector<double>& us) const {
@@ -351,7 +350,7 @@ void CostMeasuring::way_to_device() {
         simulate_total(job(shape, kernel_us(Workload::increment, shape)), shape.chunks, costs, Order::breadth_first)
             .total);
   };
-  // Of one operation: there none can come in time or too late for another's end.
+  // Jobs of one operation: there none can come in time or too late for another's end.
   costs.submit = Seconds{0};
   std::vector<double> rest;
   for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB})

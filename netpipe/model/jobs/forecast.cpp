@@ -1,4 +1,5 @@
-// What the simulator says of measured jobs whose chunks take turns in fewer streams.
+// A job's time in streams before it was measured, with the interval that follows from the costs'; and what the
+// simulator says of measured jobs whose chunks take turns in fewer streams.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

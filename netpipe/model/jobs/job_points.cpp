@@ -5,11 +5,9 @@
 #include <iterator>
 #include <map>
 #include <random>
-#include <span>
 
 #include "netpipe/model/medians.hpp"
 #include "npgpu/model/predict.hpp"
-#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 
@@ -20,14 +18,6 @@ constexpr std::size_t min_values = 6;  // as many as an interval from order stat
 
 void say_too_few(Estimate& e, std::size_t values) {
   e.method += "; no interval, " + std::to_string(values) + (values == 1 ? " value is" : " values are") + " too few";
-}
-
-// Sorted values, by linear interpolation between them.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 std::vector<JobPoints::Deciles> deciles_of_calls(const JobSeries& series) {

@@ -1,13 +1,8 @@
-// How far the simulator was from measured jobs, by their length. Where a user names no measured jobs of his own, the
-// answer's error is that of the kept ones.
-#include <fmt/format.h>
-
+// Measured jobs, what the simulator predicts of each, and how far it was from them, by their length. Where a user names
+// no measured jobs of his own, the answer's error is that of the kept ones.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <vector>
 
 #include "netpipe/model/jobs/job_points.hpp"
 #include "netpipe/model/medians.hpp"
@@ -21,40 +16,8 @@ namespace npgpu {
 namespace {
 
 constexpr double no_end = std::numeric_limits<double>::infinity();
-// Of the unsplit job, in us.
+// Classes of jobs by the time of the unsplit job, in us.
 constexpr std::array<double, 5> borders{0, 300, 1000, 5000, no_end};
-
-}  // namespace
-
-ModelErrors errors_by_length(std::span<const PredictedJob> jobs, const std::string& source) {
-  ModelErrors all{source};
-  for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
-    LengthClass& one = all.classes.emplace_back(LengthClass{borders[i], borders[i + 1]});
-    std::vector<double> errors;
-    for (const PredictedJob& job : jobs) {
-      if (!one.has(job.workload.time_us.front().value)) continue;
-      ++one.workloads;
-      const std::vector<double> own = errors_of(job);
-      errors.insert(errors.end(), own.begin(), own.end());
-    }
-    one.error = spread_of(std::move(errors));
-  }
-  return all;
-}
-
-// tests/advice_test.cpp computes this table again from the kept traces; it fails where this is not true any more,
-// and prints what is.
-const ModelErrors& known_errors() {
-  static const ModelErrors known{
-      "among 259 jobs measured on an NVIDIA H200, data/traces/h200_design.h5 and h200_small_design.h5",
-      {{borders[0], borders[1], 76, {0.0270, 0.0961, 0.505}},
-       {borders[1], borders[2], 54, {0.0152, 0.0947, 0.299}},
-       {borders[2], borders[3], 62, {0.0097, 0.0432, 0.148}},
-       {borders[3], borders[4], 67, {0.0078, 0.0437, 0.119}}}};
-  return known;
-}
-
-namespace {
 
 // The median over all visits but that of one round; nothing where there is no other, or none of that round.
 std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
@@ -64,49 +27,6 @@ std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
     if (at != round) others.push_back(time);
   return median(others);
 }
-
-}  // namespace
-
-std::vector<double> regrets_of_measuring(std::span<const ByRound> alternatives) {
-  std::vector<std::array<double, 2>> halves;  // of each alternative that has both
-  for (const ByRound& one : alternatives) {
-    std::array<std::vector<double>, 2> us;
-    for (const auto& [round, time] : one) us[round % 2].push_back(time);
-    if (!us[0].empty() && !us[1].empty()) halves.push_back({median(us[0]), median(us[1])});
-  }
-  std::vector<double> regrets;
-  for (const std::size_t chooses : {0, 1}) {
-    if (halves.size() < 2) break;
-    const std::size_t times = 1 - chooses;
-    const auto least = [&](std::size_t half) {
-      return *std::ranges::min_element(halves, {}, [=](const auto& one) { return one[half]; });
-    };
-    regrets.push_back(least(chooses)[times] / least(times)[times] - 1);
-  }
-  return regrets;
-}
-
-Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size_t chosen) {
-  ByVisit ratios;
-  for (const auto& [round, chosen_us] : alternatives[chosen]) {
-    double least = not_measured, best_us = not_measured;
-    for (const ByRound& one : alternatives)
-      if (const auto us = time_without(one, round); us && !(*us >= least)) {
-        least = *us;
-        best_us = one.at(round);
-      }
-    if (std::isfinite(best_us)) ratios.push_back({chosen_us / best_us});
-  }
-  if (ratios.size() < 2) return {.unit = "1", .method = "fewer than two rounds measured the choice and others"};
-  Estimate e = median_over_visits(ratios, "1");
-  for (double* part : {&e.value, &e.low, &e.high}) *part -= 1;
-  e.method = "each visit compares the choice with the best of the others: " + e.method;
-  return e;
-}
-
-// Measured jobs, and what the simulator predicts of each.
-
-namespace {
 
 // The host's time for the calls of split jobs, over what the costs say.
 class CallsOverCosts {
@@ -154,6 +74,71 @@ PredictedJob predicted(const MeasuredWorkload& w, const MeasuredCosts& measured)
 }
 
 }  // namespace
+
+ModelErrors errors_by_length(std::span<const PredictedJob> jobs, const std::string& source) {
+  ModelErrors all{source};
+  for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
+    LengthClass& one = all.classes.emplace_back(LengthClass{borders[i], borders[i + 1]});
+    std::vector<double> errors;
+    for (const PredictedJob& job : jobs) {
+      if (!one.has(job.workload.time_us.front().value)) continue;
+      ++one.workloads;
+      const std::vector<double> own = errors_of(job);
+      errors.insert(errors.end(), own.begin(), own.end());
+    }
+    one.error = spread_of(std::move(errors));
+  }
+  return all;
+}
+
+// tests/advice_test.cpp computes this table again from the kept traces; it fails where this is not true any more,
+// and prints what is.
+const ModelErrors& known_errors() {
+  static const ModelErrors known{
+      "among 259 jobs measured on an NVIDIA H200, data/traces/h200_design.h5 and h200_small_design.h5",
+      {{borders[0], borders[1], 76, {0.0270, 0.0961, 0.505}},
+       {borders[1], borders[2], 54, {0.0152, 0.0947, 0.299}},
+       {borders[2], borders[3], 62, {0.0097, 0.0432, 0.148}},
+       {borders[3], borders[4], 67, {0.0078, 0.0437, 0.119}}}};
+  return known;
+}
+
+std::vector<double> regrets_of_measuring(std::span<const ByRound> alternatives) {
+  std::vector<std::array<double, 2>> halves;  // of each alternative that has both
+  for (const ByRound& one : alternatives) {
+    std::array<std::vector<double>, 2> us;
+    for (const auto& [round, time] : one) us[round % 2].push_back(time);
+    if (!us[0].empty() && !us[1].empty()) halves.push_back({median(us[0]), median(us[1])});
+  }
+  std::vector<double> regrets;
+  for (const std::size_t chooses : {0, 1}) {
+    if (halves.size() < 2) break;
+    const std::size_t times = 1 - chooses;
+    const auto least = [&](std::size_t half) {
+      return *std::ranges::min_element(halves, {}, [=](const auto& one) { return one[half]; });
+    };
+    regrets.push_back(least(chooses)[times] / least(times)[times] - 1);
+  }
+  return regrets;
+}
+
+Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size_t chosen) {
+  ByVisit ratios;
+  for (const auto& [round, chosen_us] : alternatives[chosen]) {
+    double least = not_measured, best_us = not_measured;
+    for (const ByRound& one : alternatives)
+      if (const auto us = time_without(one, round); us && !(*us >= least)) {
+        least = *us;
+        best_us = one.at(round);
+      }
+    if (std::isfinite(best_us)) ratios.push_back({chosen_us / best_us});
+  }
+  if (ratios.size() < 2) return {.unit = "1", .method = "fewer than two rounds measured the choice and others"};
+  Estimate e = median_over_visits(ratios, "1");
+  for (double* part : {&e.value, &e.low, &e.high}) *part -= 1;
+  e.method = "each visit compares the choice with the best of the others: " + e.method;
+  return e;
+}
 
 PredictedJobs predict_jobs(std::span<const MeasuredWorkload> workloads, const MeasuredCosts& measured,
                            std::span<const MeasuredWorkload> others) {

@@ -1,5 +1,3 @@
-#include "netpipe/model/matrix/causes.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+
+#include "netpipe/model/matrix/findings.hpp"
 
 namespace npgpu::model {
 
@@ -80,6 +80,63 @@ std::vector<CopyPlace> candidates_of(const CopyStates& states, const std::vector
 std::string others_of_place(const CopyPlace& place, bool gpus, bool host) {
   const std::string others = place.what == CopyPlace::What::gpu ? "all other GPUs" : "all GPUs elsewhere";
   return gpus && host ? others + " and the host" : gpus ? others : "the host";
+}
+
+// GPUs at the place: those that it names, or all.
+std::vector<std::string> gpus_at(const CopyPlace& place, const MatrixEvidence& evidence) {
+  std::vector<std::string> all;
+  for (const NodeMatrix::Device& gpu : evidence.node.devices)
+    if (place.what == CopyPlace::What::everything || std::ranges::find(place.devices, gpu.id) != place.devices.end())
+      all.push_back(gpu.id);
+  return all;
+}
+
+bool is_with_gpus(const CopyPlace& place) {
+  return std::ranges::any_of(place.ways, [](const CopyWay& way) {
+    return way.first != "host" && way.second != "host" && way.first != way.second;
+  });
+}
+
+// The link of the first copy between two GPUs: "18 NVLinks 4.0", "PCIe within one switch (0000:10:00.0)".
+std::string link_at(const CopyPlace& place, const MatrixEvidence& evidence) {
+  for (const CopyWay& way : place.ways)
+    if (way.first != "host" && way.second != "host" && way.first != way.second)
+      return evidence.links.text(way.first, way.second);
+  return place.what == CopyPlace::What::pair
+             ? evidence.links.to_host(place.devices.front() == "host" ? place.devices.back() : place.devices.front())
+             : "";
+}
+
+bool is_nvlink(const std::string& link) { return link.find("NVLink") != std::string::npos; }
+
+std::string or_unread(const std::string& read) {
+  return read.empty() ? "the settings of IOMMU and ACS cannot be read here" : read;
+}
+
+// What is wrong with a device by itself, where that makes its copies slow or wrong.
+void add_device_causes(std::vector<Explanation>& all, const std::vector<std::string>& gpus,
+                       std::initializer_list<std::string_view> metrics, const MatrixEvidence& evidence) {
+  for (const std::string_view metric : metrics)
+    for (const HealthFinding& finding : evidence.devices) {
+      const bool is_bad = finding.health == Health::fail || finding.health == Health::warn;
+      if (!is_bad || finding.metric != metric || std::ranges::find(gpus, finding.device) == gpus.end()) continue;
+      Explanation why = finding.explanations.empty() ? Explanation{finding.metric, finding.text, "", ""}
+                                                     : finding.explanations.front();
+      why.evidence = finding.device + ": " + finding.text;
+      all.push_back(std::move(why));
+    }
+}
+
+// The host's NUMA node that the system names is not the one of its neighbours, or was measured to be slower.
+std::optional<Explanation> wrong_numa_node(const std::vector<std::string>& gpus, const MatrixEvidence& evidence) {
+  if (gpus.size() != 1) return std::nullopt;
+  const std::string& gpu = gpus.front();
+  const int named = evidence.links.host_node(gpu), neighbours = evidence.links.node_of_neighbours(gpu);
+  if (named < 0 || neighbours < 0) return std::nullopt;
+  return Explanation{
+      "numa_firmware", "the firmware names the wrong NUMA node, and buffers and threads are put there",
+      fmt::format("the system says node {}, and node {} of the other GPUs below the same bridge", named, neighbours),
+      "update the firmware, or bind jobs of this GPU to the other node (numactl)"};
 }
 
 }  // namespace
@@ -163,67 +220,6 @@ std::vector<CopyPlace> places_of(const CopyStates& states, const std::vector<std
   }
   return found;
 }
-
-namespace {
-
-// GPUs at the place: those that it names, or all.
-std::vector<std::string> gpus_at(const CopyPlace& place, const MatrixEvidence& evidence) {
-  std::vector<std::string> all;
-  for (const NodeMatrix::Device& gpu : evidence.node.devices)
-    if (place.what == CopyPlace::What::everything || std::ranges::find(place.devices, gpu.id) != place.devices.end())
-      all.push_back(gpu.id);
-  return all;
-}
-
-bool is_with_gpus(const CopyPlace& place) {
-  return std::ranges::any_of(place.ways, [](const CopyWay& way) {
-    return way.first != "host" && way.second != "host" && way.first != way.second;
-  });
-}
-
-// Of the first copy between two GPUs: "18 NVLinks 4.0", "PCIe within one switch (0000:10:00.0)".
-std::string link_at(const CopyPlace& place, const MatrixEvidence& evidence) {
-  for (const CopyWay& way : place.ways)
-    if (way.first != "host" && way.second != "host" && way.first != way.second)
-      return evidence.links.text(way.first, way.second);
-  return place.what == CopyPlace::What::pair
-             ? evidence.links.to_host(place.devices.front() == "host" ? place.devices.back() : place.devices.front())
-             : "";
-}
-
-bool is_nvlink(const std::string& link) { return link.find("NVLink") != std::string::npos; }
-
-std::string or_unread(const std::string& read) {
-  return read.empty() ? "the settings of IOMMU and ACS cannot be read here" : read;
-}
-
-// What is wrong with a device by itself, where that makes its copies slow or wrong.
-void add_device_causes(std::vector<Explanation>& all, const std::vector<std::string>& gpus,
-                       std::initializer_list<std::string_view> metrics, const MatrixEvidence& evidence) {
-  for (const std::string_view metric : metrics)
-    for (const HealthFinding& finding : evidence.devices) {
-      const bool is_bad = finding.health == Health::fail || finding.health == Health::warn;
-      if (!is_bad || finding.metric != metric || std::ranges::find(gpus, finding.device) == gpus.end()) continue;
-      Explanation why = finding.explanations.empty() ? Explanation{finding.metric, finding.text, "", ""}
-                                                     : finding.explanations.front();
-      why.evidence = finding.device + ": " + finding.text;
-      all.push_back(std::move(why));
-    }
-}
-
-// The host's NUMA node that the system names is not the one of its neighbours, or was measured to be slower.
-std::optional<Explanation> wrong_numa_node(const std::vector<std::string>& gpus, const MatrixEvidence& evidence) {
-  if (gpus.size() != 1) return std::nullopt;
-  const std::string& gpu = gpus.front();
-  const int named = evidence.links.host_node(gpu), neighbours = evidence.links.node_of_neighbours(gpu);
-  if (named < 0 || neighbours < 0) return std::nullopt;
-  return Explanation{
-      "numa_firmware", "the firmware names the wrong NUMA node, and buffers and threads are put there",
-      fmt::format("the system says node {}, and node {} of the other GPUs below the same bridge", named, neighbours),
-      "update the firmware, or bind jobs of this GPU to the other node (numactl)"};
-}
-
-}  // namespace
 
 std::vector<Explanation> causes_of_wrong(const CopyPlace& place, WrongBytes bytes, const std::string& first,
                                          const MatrixEvidence& evidence) {

@@ -1,14 +1,10 @@
 #include "netpipe/model/matrix/findings.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "netpipe/model/matrix/rulings.hpp"
+#include "netpipe/model/health/findings.hpp"
 
 namespace npgpu::model {
 
@@ -96,9 +92,7 @@ class MatrixJudge {
                                : bytes == WrongBytes::unwritten ? "deliver nothing"
                                                                 : "deliver wrong bytes";
       finding.text = fmt::format("{} {} ({} of {} compared were wrong)", place.text(), what, wrong, compared);
-      finding.value = static_cast<double>(wrong);
-      finding.limit = 0;
-      finding.unit = "wrong results";
+      with_value(finding, static_cast<double>(wrong), 0, "wrong results");
       finding.basis = "every payload is compared in the memory that it was copied to";
       finding.explanations = causes_of_wrong(place, bytes, first, evidence_);
     }
@@ -175,13 +169,9 @@ class MatrixJudge {
         const double share = ruling->cell->value.value / ruling->verdict->limit;
         if (share >= worst) continue;
         worst = share;
-        finding.value = ruling->cell->value.value;
-        finding.low = ruling->cell->value.low;
-        finding.high = ruling->cell->value.high;
-        finding.limit = ruling->verdict->limit;
+        with_value(finding, ruling->cell->value, ruling->verdict->limit, "B/s");
       }
     }
-    finding.unit = "B/s";
     std::vector<std::pair<std::string, Compared>> most_first(by.begin(), by.end());
     sort_stably(most_first, std::ranges::greater{}, [](const auto& one) { return one.second.rates; });
     std::vector<std::string> parts;
@@ -228,21 +218,15 @@ class MatrixJudge {
           "{} go through the host, as the GPUs do not see each other's memory: {}, and pairs on the "
           "same kind of link reach {}",
           place.text(), is.text(), reached.text());
-      finding.value = is.low;
-      finding.limit = (1 - outlier_share) * reached.low;
-      finding.unit = "B/s";
+      with_value(finding, is.low, (1 - outlier_share) * reached.low, "B/s");
       finding.basis = "other pairs on the same kind of link see each other's memory";
       finding.explanations = causes_of_blind(place, evidence_);
     }
-    if (usual > 0) {
-      NodeFinding& finding = add({});
-      finding.metric = "peer_access";
-      finding.health = Health::pass;
-      finding.text = fmt::format(
-          "{} copies between GPUs go through the host: no pair on their kind of link sees each "
-          "other's memory",
-          usual);
-    }
+    if (usual > 0)
+      say("peer_access", Health::pass,
+          fmt::format(
+              "{} copies between GPUs go through the host: no pair on their kind of link sees each other's memory",
+              usual));
   }
 
   // ---- NUMA nodes --------------------------------------------------------------------------------------------------
@@ -250,12 +234,8 @@ class MatrixJudge {
   void numa_nodes() {
     for (const MatrixFinding& note : node_.numa.wrong) {
       const std::string& gpu = note.devices.front();
-      NodeFinding finding;
-      finding.device = gpu;
-      finding.devices = note.devices;
-      finding.metric = "numa_node";
-      finding.health = Health::fail;
-      finding.if_failed = CheckVerdict::slow;
+      NodeFinding finding =
+          finding_at({.what = CopyPlace::What::gpu, .devices = {gpu}}, "numa_node", Health::fail, CheckVerdict::slow);
       finding.text = note.text;
       finding.basis = fmt::format("a node that costs {:g} % and more, with the whole interval", 100 * numa_share);
       const int neighbours = evidence_.links.node_of_neighbours(gpu);
@@ -293,21 +273,15 @@ class MatrixJudge {
       missing(finding_at(place, "peer_errors", Health::fail, CheckVerdict::failed_to_run), place.text(), failed, cases,
               why);
     }
-    for (const MissingLanes& one : missing_lanes_) {
-      NodeFinding finding;
-      finding.metric = "peer_errors";
-      finding.health = Health::fail;
-      finding.if_failed = CheckVerdict::failed_to_run;
-      missing(std::move(finding), "copies at once, " + one.name, 1, 1, one.why);
-    }
+    for (const MissingLanes& one : missing_lanes_)
+      missing(finding_at({}, "peer_errors", Health::fail, CheckVerdict::failed_to_run), "copies at once, " + one.name,
+              1, 1, one.why);
   }
   void missing(NodeFinding finding, const std::string& what, std::size_t failed, std::size_t cases,
                const std::string& why) {
     finding.text = fmt::format("{} have no figure{}: {}", what,
                                failed == cases ? "" : fmt::format(" in {} of {} cases", failed, cases), why);
-    finding.value = static_cast<double>(failed);
-    finding.limit = 0;
-    finding.unit = "cases without a figure";
+    with_value(finding, static_cast<double>(failed), 0, "cases without a figure");
     finding.explanations.push_back({"errors", "the device or its driver refused or failed", why,
                                     "look at the message, at dmesg and at what others do on the GPUs"});
     add(std::move(finding));
@@ -331,7 +305,7 @@ class MatrixJudge {
     };
     if (!undecided.empty()) {
       const CellRuling& first = *worst(undecided);
-      NodeFinding finding = finding_of(first, undecided, Health::undecided);
+      NodeFinding finding = rate_finding(first, undecided, Health::undecided);
       const bool split = split_.contains({first.cell->source, first.cell->target});
       finding.explanations.push_back(
           split ? Explanation{"two_kinds", "half of the pairs on one kind of link are slower than the others",
@@ -344,7 +318,7 @@ class MatrixJudge {
     }
     if (!disturbed.empty()) {
       const CellRuling& first = *worst(disturbed);
-      NodeFinding finding = finding_of(first, disturbed, Health::unjudged);
+      NodeFinding finding = rate_finding(first, disturbed, Health::unjudged);
       finding.explanations.push_back(
           {"neighbour", "others used the devices, their links or the processors at the same time",
            first.verdict->disturbed,
@@ -352,7 +326,7 @@ class MatrixJudge {
       add(std::move(finding));
     }
   }
-  NodeFinding finding_of(const CellRuling& ruling, const std::vector<const CellRuling*>& alike, Health health) const {
+  NodeFinding rate_finding(const CellRuling& ruling, const std::vector<const CellRuling*>& alike, Health health) const {
     const MatrixCell& cell = *ruling.cell;
     NodeFinding finding;
     rest_on(finding, cell);
@@ -361,11 +335,7 @@ class MatrixJudge {
     finding.devices = {cell.source, cell.target};
     finding.metric = "peer_rate";
     finding.health = health;
-    finding.value = cell.value.value;
-    finding.low = cell.value.low;
-    finding.high = cell.value.high;
-    finding.limit = ruling.verdict->limit;
-    finding.unit = "B/s";
+    with_value(finding, cell.value, ruling.verdict->limit, "B/s");
     Askings askings;
     askings.take(*ruling.matrix, cell);
     const bool has_interval = cell.value.low == cell.value.low;
@@ -386,26 +356,22 @@ class MatrixJudge {
     for (const CopyResults& one : copies_) compared += one.compared;
     if (compared > 0 && wrong_.empty() &&
         std::ranges::none_of(copies_, [](const CopyResults& one) { return one.wrong > 0; }))
-      pass("peer_results", fmt::format("all {} payloads that were compared arrived as they were sent", compared));
+      say("peer_results", Health::pass,
+          fmt::format("all {} payloads that were compared arrived as they were sent", compared));
     for (const CellRuling& ruling : rulings_) {
       good += ruling.verdict->verdict == CheckVerdict::ok;
       unheld += !(ruling.verdict->limit > 0);
     }
     if (good > 0 && good + unheld == rulings_.size())
-      pass("peer_rate", fmt::format("no {}rate is more than {:.0f} % below those on the same kind of link",
-                                    told_.empty() ? "" : "other ", 100 * outlier_share));
-    if (unheld > 0 && good == 0 && unheld == rulings_.size()) {
-      NodeFinding& finding = add({});
-      finding.metric = "peer_rate";
-      finding.health = Health::skip;
-      finding.text = "rates between GPUs: not judged: there is no other pair, and the rate of no link is known";
-    }
+      say("peer_rate", Health::pass,
+          fmt::format("no {}rate is more than {:.0f} % below those on the same kind of link",
+                      told_.empty() ? "" : "other ", 100 * outlier_share));
+    if (unheld > 0 && good == 0 && unheld == rulings_.size())
+      say("peer_rate", Health::skip,
+          "rates between GPUs: not judged: there is no other pair, and the rate of no link is known");
   }
-  void pass(const char* metric, std::string text) {
-    NodeFinding& finding = add({});
-    finding.metric = metric;
-    finding.health = Health::pass;
-    finding.text = std::move(text);
+  void say(const char* metric, Health health, std::string text) {
+    static_cast<HealthFinding&>(add({})) = finding_of("", metric, health, std::move(text));
   }
 
   const MatrixEvidence& evidence_;

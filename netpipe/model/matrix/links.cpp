@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <set>
 #include <sstream>
-#include <vector>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "netpipe/model/matrix/causes.hpp"
+#include "netpipe/model/matrix/findings.hpp"
 #include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
@@ -59,6 +57,25 @@ Fork fork_of(const std::string& a, const std::string& b) {
 std::string widest_of(const Facts& facts) {
   const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
   return generation > 0 && lanes > 0 ? fmt::format("Gen{:g} x{:g}", generation, lanes) : std::string();
+}
+
+constexpr std::string_view says_wrong = "wrong";  // an error that begins so is of payloads
+
+bool is_error_of_payloads(const std::string& error) { return error.starts_with(says_wrong); }
+
+std::size_t gpus_of_lanes(const std::vector<Lane>& lanes) {
+  std::set<std::string> gpus;
+  for (const Lane& lane : lanes)
+    for (const std::string& end : {lane.source, lane.target})
+      if (end != "host") gpus.insert(end);
+  return gpus.size();
+}
+
+// "byte 17 of 4096 is ..." of "wrong at 4 KiB: byte 17 of 4096 is ...; where an IOMMU ...".
+std::string payload_sentence(const std::string& error) {
+  const std::size_t colon = error.find(": ");
+  const std::size_t begin = colon == std::string::npos ? 0 : colon + 2;
+  return error.substr(begin, error.find("; ", begin) - begin);
 }
 
 }  // namespace
@@ -181,29 +198,6 @@ std::string Links::to_host(const std::string& device) const {
   return !one || one->path.empty() ? "PCIe" : fmt::format("PCIe ({})", one->path);
 }
 
-namespace {
-
-constexpr std::string_view says_wrong = "wrong";  // an error that begins so is of payloads
-
-bool is_error_of_payloads(const std::string& error) { return error.starts_with(says_wrong); }
-
-std::size_t gpus_of_lanes(const std::vector<Lane>& lanes) {
-  std::set<std::string> gpus;
-  for (const Lane& lane : lanes)
-    for (const std::string& end : {lane.source, lane.target})
-      if (end != "host") gpus.insert(end);
-  return gpus.size();
-}
-
-// "byte 17 of 4096 is ..." of "wrong at 4 KiB: byte 17 of 4096 is ...; where an IOMMU ...".
-std::string payload_sentence(const std::string& error) {
-  const std::size_t colon = error.find(": ");
-  const std::size_t begin = colon == std::string::npos ? 0 : colon + 2;
-  return error.substr(begin, error.find("; ", begin) - begin);
-}
-
-}  // namespace
-
 std::string name_of_lanes(const std::vector<Lane>& all) {
   std::set<std::string> sources, targets, gpus;
   bool to_host = false, from_host = false, peers = false;
@@ -273,7 +267,7 @@ std::vector<CopyResults> copy_results(const Trace& trace) {
       one.wrong_bytes = both_kinds(one.wrong_bytes, wrong_bytes_of(sentence));
       if (one.first_wrong.empty()) one.first_wrong = sentence;
     }
-    // Of many lanes at once nobody knows which of them failed; and a second process may be why.
+    // Nobody knows which of many lanes at once failed; and a second process may be why.
     constexpr std::size_t pair = 2;
     if (lanes_of_case.size() > pair || is_beside(series.question)) continue;
     for (std::uint32_t lane = 0; lane < lanes_of_case.size(); ++lane) {

@@ -1,4 +1,5 @@
-// How two GPUs are joined, as the facts in a trace have it.
+// How GPUs are joined, as the facts in a trace have it, and what a trace has of copies from each memory to each other:
+// payloads that were compared, and cases without a figure.
 #pragma once
 
 #include <map>
@@ -44,7 +45,7 @@ class Links {
     std::string bus;   // of the bridge; empty: a NUMA node
     std::vector<std::string> devices{};
   };
-  // Of these GPUs; two and more, and not all of them. The largest first.
+  // Those of two and more of these GPUs, and not of all of them. The largest first.
   std::vector<Shared> shared_by(const std::vector<std::string>& gpus) const;
 
  private:
@@ -61,9 +62,8 @@ class Links {
   std::vector<std::string> buses_;       // of them all
 };
 
-// What a trace has of copies from each memory to each other: payloads that were compared, and cases without a figure.
-
-// In the order in which they are in the trace. Copies while a second process worked are left out.
+// The results of copies, in the order in which they are in the trace. Copies while a second process worked are left
+// out.
 std::vector<CopyResults> copy_results(const Trace&);
 
 // "all to one: cuda:0", "host to 8 GPUs"

@@ -1,6 +1,5 @@
-// The host's NUMA nodes against the GPUs: which is the fastest for each, and what the others cost.
-#include "npgpu/judge/matrix.hpp"
-
+// The matrix of a node, from its copies: rates between all memories, several copies at once, and the host's NUMA nodes
+// against the GPUs: which is the fastest for each, and what the others cost.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,13 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "netpipe/model/matrix/findings.hpp"
 #include "netpipe/model/matrix/links.hpp"
@@ -24,12 +19,9 @@
 
 namespace npgpu::model {
 
-using NumaCells = std::map<std::string, std::vector<NumaCell>>;  // by GPU
-
-// Fills node.numa. A GPU whose fastest node is not the one that the system names is added to node.findings.
-void add_numa(NodeMatrix& node, NumaCells, const Links&);
-
 namespace {
+
+using NumaCells = std::map<std::string, std::vector<NumaCell>>;  // by GPU
 
 constexpr Direction directions[] = {Direction::h2d, Direction::d2h};
 
@@ -78,7 +70,7 @@ NumaGpu gpu_of(const std::string& id, std::vector<NumaCell> cells, int system_no
   NumaGpu gpu{.id = id, .system_node = system_node, .cells = std::move(cells)};
   const int least = fastest_of(gpu);
   if (least < 0) return gpu;
-  // Of nodes that are equally fast, chance says which took least: then it is the one that the system names.
+  // Chance says which of equally fast nodes took least: then it is the one that the system names.
   const bool is_measured = std::isfinite(both_ways_s(gpu, system_node));
   gpu.fastest_node = is_measured && !is_slower(gpu, system_node, least) ? system_node : least;
   for (const NumaCell& cell : gpu.cells)
@@ -138,7 +130,7 @@ MatrixFinding wrong_node(const NumaGpu& gpu) {
                       gpu.id, gpu.system_node, gpu.fastest_node, gpu.system_node, cost_text({&gpu}, gpu.system_node))};
 }
 
-// Of GPUs that have the same fastest node, and of which the system says the same.
+// What nodes cost GPUs that have the same fastest node, and of which the system says the same.
 MatrixFinding costs_of(const std::vector<const NumaGpu*>& gpus) {
   MatrixFinding finding;
   std::set<int> nodes;
@@ -166,8 +158,7 @@ MatrixFinding costs_of(const std::vector<const NumaGpu*>& gpus) {
   return finding;
 }
 
-}  // namespace
-
+// Fills node.numa, and names there each GPU whose fastest node is not the one that the system names.
 void add_numa(NodeMatrix& node, NumaCells all, const Links& links) {
   NumaMatrix& numa = node.numa;
   std::set<int> measured, there;
@@ -189,6 +180,7 @@ void add_numa(NodeMatrix& node, NumaCells all, const Links& links) {
   for (const auto& [key, gpus] : alike) numa.costs.push_back(costs_of(gpus));
 }
 
+}  // namespace
 }  // namespace npgpu::model
 
 namespace npgpu {

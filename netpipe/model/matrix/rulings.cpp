@@ -1,11 +1,7 @@
 #include "netpipe/model/matrix/rulings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <tuple>
 
 #include "netpipe/engine/algorithms.hpp"
@@ -13,8 +9,6 @@
 #include "netpipe/model/health/record.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/matrix/findings.hpp"
-#include "netpipe/model/matrix/links.hpp"
-#include "npgpu/judge/matrix.hpp"
 #include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
@@ -84,10 +78,7 @@ CheckVerdict verdict_of_rate(const MatrixCell& cell, const CellVerdict& of) {
 
 double upper_quartile(std::vector<double> values) {
   std::ranges::sort(values);
-  const double at = 0.75 * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+  return quantile(values, 0.75);
 }
 
 std::vector<CellRuling> rule_on(const NodeMatrix& node, const Links& links,

@@ -1,15 +1,12 @@
-// Words for rates of several copies at once.
+// What each rate of a matrix must reach, and whether it does; and words for rates of several copies.
 #pragma once
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <set>
-#include <string>
-#include <vector>
 
 #include "netpipe/model/matrix/links.hpp"
-#include "npgpu/judge/matrix.hpp"
 
 namespace npgpu::model {
 
@@ -48,8 +45,6 @@ class Askings {
   std::set<std::string, std::greater<>> kinds_, movers_, ways_;  // writes and one way first
 };
 
-// What each rate of a matrix must reach, and whether it does.
-
 // A rate, what it is compared with, and where that comes from.
 struct CellRuling {
   const MatrixCell* cell = nullptr;
@@ -61,7 +56,7 @@ struct CellRuling {
   double share = not_measured;     // of it that is right
 };
 
-// Of 18 NVLinks 4.0 copies of 512 MiB between two H200s and two H100s reach 86 to 88 % by copy engines, kernels 74 to
+// Copies of 512 MiB between two H200s and two H100s reach 86 to 88 % of 18 NVLinks 4.0 by copy engines, kernels 74 to
 // 84 %. Floors: 6 % and more below.
 inline constexpr double least_share_of_nvlinks = 0.80, least_share_of_nvlinks_by_kernel = 0.68;
 

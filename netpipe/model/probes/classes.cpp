@@ -2,12 +2,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <utility>
 
+#include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/model/derive.hpp"
-#include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
@@ -83,13 +80,7 @@ Estimate estimate_of(const std::vector<Relative>& sizes) {
   Estimate e;
   e.value = median(values);
   e.unit = "1";
-  if (sizes.size() >= enough_for_an_interval) {
-    if (const auto interval = median_interval(values)) {
-      e.low = interval->low;
-      e.high = interval->high;
-    }
-    return e;
-  }
+  if (sizes.size() >= enough_for_an_interval) return model::set_median(e, values), e;
   for (const Relative& r : sizes) {  // a NaN of one of them leaves no interval
     const bool first = &r == &sizes.front();
     e.low = first || std::isnan(r.relative.low) ? r.relative.low : std::min(e.low, r.relative.low);

@@ -189,14 +189,6 @@ void add_latency(const ProbeSeries& dependent, const Corners& corners, DevicePar
   into.parameters.push_back(std::move(p));
 }
 
-}  // namespace
-
-void derive_rate(const ProbeSeries& series, const std::string& name, DeviceParameters& into) {
-  add_rate(corners_of(series), series.limit, name, into);
-}
-
-namespace {
-
 // N_MINBl, W_bus and T_delay of one form of the kernel, all four corners of which are its own.
 void add_form(const ProbeSeries& series, const char* suffix, const char* form, DeviceParameters& into) {
   const Layout& l = series.layout;
@@ -215,6 +207,10 @@ void add_form(const ProbeSeries& series, const char* suffix, const char* form, D
 }
 
 }  // namespace
+
+void derive_rate(const ProbeSeries& series, const std::string& name, DeviceParameters& into) {
+  add_rate(corners_of(series), series.limit, name, into);
+}
 
 void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters& into) {
   if (!streaming && !dependent) return;

@@ -1,18 +1,16 @@
-// Where a rate that grows with the blocks on a unit stops growing.
+// The parts of derive(): what each probe says of a device; the corners of a series; where a rate that grows with the
+// blocks on a unit stops growing; what a derived value follows from, and how it compares with what was reported.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
-#include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/model/derive.hpp"
 #include "npgpu/model/predict.hpp"
-#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 
@@ -29,9 +27,42 @@ struct Knee {
 // numbers of blocks, or none that begins at one block.
 std::optional<Knee> knee_of(std::vector<std::pair<double, Estimate>> rate_by_blocks);
 
-}  // namespace npgpu::model
+// The levels of a memory, found in how long a load takes over growing sets. No size is given or looked up.
 
-namespace npgpu {
+// A point of a chase: every load waited for the one before.
+struct LoadTime {
+  std::uint64_t bytes = 0;  // of the set
+  Estimate ns;              // a load
+  Estimate cycles;          // NaN where none were recorded
+};
+
+struct Level {
+  Estimate bytes;   // the set that it still holds; NaN for the last, which has no end here
+  Estimate ns;      // a load that it answers
+  Estimate cycles;  // NaN where fewer than three of its points have them
+  std::uint64_t first_bytes = 0, last_bytes = 0;  // sets of its plateau
+  double rise_octaves = not_measured;             // from a quarter to three quarters of the way up to the next level
+};
+
+// In growing order; the last is where the series ends. Rules, all in logarithms of set and latency:
+//   curve     the points' medians, each the median of itself and its neighbours (one odd point is no level), then made
+//             to never fall (pool adjacent violators): a larger set is not answered faster. Cycles where every point
+//             has them, which no changing clock disturbs; nanoseconds otherwise.
+//   plateau   the longest run of three points or more, half an octave or more, that rises by no more than 25 %, nor
+//             more than 25 % an octave; then the longest of what is left, and so on.
+//   level     a plateau that begins 30 % above the end of the one before, or more. Plateaus that are nearer are one
+//             level: a slow rise, or parts of a cache at different distances.
+//   latency   the median of the plateau's points.
+//   size      where the curve is half way from this level's latency to the next one's: the next level answers half of
+//             the loads. A cache that forgets in strict order and is filled evenly has all of its rise at its size.
+//             Filled by pages of random colour its rise is slow, and goes through half at its size: of a set as large
+//             as the cache, the pages that find more of their colour than it has ways are 55 % for 8 ways (Poisson).
+//             One that replaces at random answers half of a set that is 1.4 times its size. The interval reaches to
+//             the nearest points measured on either side, the bounds of the points included.
+//   parts     with `apart` plateaus are levels of their own, too, where one's latency is so many times that of the one
+//             before: parts of a cache at different distances. Such a level begins where the curve is nearer to its
+//             latency than to that of the one before.
+std::vector<Level> levels_of(std::vector<LoadTime>, std::optional<double> apart = {});
 
 // Which points of a series are its corners.
 //
@@ -42,8 +73,6 @@ namespace npgpu {
 // otherwise. Of the shapes of a corner the fastest stands for it, which noise favours: by up to about its width. Where
 // there is memory to touch, only working sets of at least half the largest count: smaller ones are there to see the
 // cache.
-
-namespace model {
 
 enum class Corner { all_all, one_all, all_one, one_one };
 constexpr Corner every_corner[] = {Corner::all_all, Corner::one_all, Corner::all_one, Corner::one_one};
@@ -60,7 +89,9 @@ const ProbeResult* corner_point(std::span<const ProbeResult>, Corner, Per, std::
 // The doubts of these corners, and which of them are missing, in one text.
 std::string doubts_of(const Corners&, std::initializer_list<Corner> used);
 
-}  // namespace model
+}  // namespace npgpu::model
+
+namespace npgpu {
 
 // As Perez & Piccoli 2011 write them.
 template <>
@@ -69,9 +100,6 @@ inline constexpr std::array<std::string_view, 4> names_of<model::Corner>{"All-Al
 }  // namespace npgpu
 
 namespace npgpu::model {
-
-// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it compares with
-// what was reported.
 
 // What was reported of the device, from the trace's provenance; NaN where nothing was.
 struct OwnFacts {
@@ -102,14 +130,14 @@ void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 // and lines, which show in its law; what the rungs of a ladder reach.
 void derive_described(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe migration: what faults cost, and rates of pages that move.
+// What the probe migration shows: what faults cost, and rates of pages that move.
 void derive_migration(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe banks: what a conflict adds to a load that is waited for, and how many passes random words take.
+// What the probe banks shows: what a conflict adds to a load that is waited for, and how many passes random words take.
 void derive_banks(const ProbeSeries&, DeviceParameters&);
 
-// Of the probe gemm, all series of the device: its best rate, that of the tensor cores' own instructions, what copies
-// leave of it and the host adds to it, what a host's cores make of one.
+// What the probe gemm shows, by all series of the device: its best rate, that of the tensor cores' own instructions,
+// what copies leave of it and the host adds to it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);
 
 // ---- one value ------------------------------------------------------------------------------------------------------
@@ -139,6 +167,8 @@ std::array<Parameter, 2> rate_and_part(Parameter rate, double limit, const std::
                                        std::string meaning_of_part);
 
 void add_note(std::string& note, const std::string& what);
+// "9.0", of a GPU of NVIDIA; empty where the trace does not say.
+std::string capability_of(const Trace&, const std::string& device);
 // "not reported by the driver"; of a host by the system, of a simulated device by its spec.
 std::string not_reported(const std::string& device);
 

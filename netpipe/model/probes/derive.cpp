@@ -8,7 +8,6 @@
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/model/predict.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
@@ -154,8 +153,8 @@ model::OwnFacts own_facts(const Provenance& provenance, const std::string& devic
 
 using SeriesList = std::vector<const ProbeSeries*>;
 
-// Of the device's memory, in single precision where it was measured, else in the type that comes first: hosts are
-// probed in double precision.
+// Bandwidths of the device's memory, in single precision where it was measured, else in the type that comes first:
+// hosts are probed in double precision.
 SeriesList bandwidths_of(const SeriesList& list) {
   SeriesList all;
   std::copy_if(list.begin(), list.end(), std::back_inserter(all), [](const ProbeSeries* s) {

@@ -100,7 +100,7 @@ class Compute {
     return corner_point(rates_, corner, Per::second, series_.layout.units);
   }
 
-  // Of the run; the highest where the run's was not recorded.
+  // The clock of the run; the highest where the run's was not recorded.
   double clock_mhz(const ProbeResult* at) const {
     return at && at->clock_mhz > 0 ? at->clock_mhz : series_.layout.clock_mhz;
   }
@@ -253,12 +253,12 @@ class Compute {
         fmt::format("FMAs of a unit in a cycle by the limit * FMA latency{} / warp width", says ? "" : " (measured)")};
   }
 
-  // Of a unit, by the limit.
+  // FMAs of a unit, by the limit.
   double fmas_per_cycle() const {
     return series_.limit.per_s / (2 * series_.layout.units * series_.layout.clock_mhz * 1e6);
   }
 
-  // That a unit holds at once, by its blocks and its warps; 0: not known.
+  // How many a unit holds at once, by its blocks and its warps; 0: not known.
   double one_thread_blocks() const {
     const Layout& l = series_.layout;
     const std::uint32_t warps = l.lanes ? l.max_threads_per_unit / l.lanes : 0;

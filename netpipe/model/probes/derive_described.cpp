@@ -1,8 +1,10 @@
-// What the probe banks shows. Of one warp's loads, each waited for:
+// What the probes banks and migration show, and what a probe's description names.
+//
+// From one warp's loads of the probe banks, each waited for:
 //   bank latency                a load of words in 32 different banks
 //   bank latency, random words  a load of words of a random order
 //   bank conflict cycles        what each lane more in a bank adds: (32 lanes in one - none) / 31
-// Of all warps that fit:
+// From all warps that fit:
 //   bank passes, random words   how many times longer than words without a conflict these take. It is compared with the
 //                               largest of 32 bins that get 32 balls.
 #include <fmt/format.h>
@@ -13,8 +15,6 @@
 #include <map>
 
 #include "netpipe/model/probes/derivation.hpp"
-#include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/model/derive.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
@@ -84,7 +84,7 @@ void derive_banks(const ProbeSeries& series, DeviceParameters& into) {
 
 namespace {
 
-// Of those with these pages, the one whose stride, or set, is largest.
+// The rate with these pages whose stride, or set, is largest.
 const ProbeResult* largest(const std::vector<ProbeResult>& rates, Pages pages) {
   const ProbeResult* best = nullptr;
   for (const ProbeResult& r : rates) {

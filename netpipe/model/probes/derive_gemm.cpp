@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <tuple>
-#include <vector>
 
 #include "netpipe/model/probes/derivation.hpp"
-#include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu::model {
@@ -34,7 +32,7 @@ std::string of_operands(Operands operands) {
   return operands == Operands::usual ? "" : fmt::format(", {}", npgpu::name(operands));
 }
 
-// Of each kind of operands that there is.
+// The best rate with each kind of operands that there is.
 void add_best(const ProbeSeries& series, const Rates& rates, const std::string& name, DeviceParameters& into) {
   if (rates.empty()) return into.missing.push_back(name + ": no usable product in " + title(series.question));
   for (const Operands operands : {Operands::usual, Operands::zeros, Operands::random}) {

@@ -1,17 +1,11 @@
-#include "netpipe/model/probes/levels.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <span>
 
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "netpipe/model/probes/probe_rates.hpp"
 
 namespace npgpu::model {
 
@@ -269,7 +263,7 @@ class Levels {
   // They work in L2, where the line lives: no level before it answers, and no copy in a nearer part of it.
   bool by_atomics() const { return series_.question.operation == Operation::rmw; }
 
-  // Of one multiprocessor, where atomics give the size of all of L2.
+  // Whether these are loads of one multiprocessor, where atomics give the size of all of L2.
   bool by_loads_of_one() const {
     return facts_.chased_by_atomics && !by_atomics() && series_.question.space == Space::global;
   }

@@ -38,7 +38,7 @@ Trials trials_of(const ProbeSeries& series, const ProbePoint& point) {
     const double us = host_clock ? s.host_us : s.device_us;
     return usable(us) && s.repeats > 0 ? us : not_measured;
   };
-  // Of trials that have a time.
+  // The cycles of trials that have a time.
   const auto cycles = [&](const ProbeSample& s) {
     return usable(s.cycles) && std::isfinite(time(s)) ? s.cycles : not_measured;
   };
@@ -80,30 +80,6 @@ Estimate rate_of(double work, Estimate time, double unit_s) {
   return quotient({exactly(work)}, {time}, {}, time.method);
 }
 
-}  // namespace
-
-std::optional<double> upper_group(std::span<const double> values) {
-  if (values.size() < 8) return std::nullopt;
-  std::vector<double> v(values.begin(), values.end());
-  std::sort(v.begin(), v.end());
-  const std::size_t quarter = (v.size() + 3) / 4;
-  for (std::size_t i = quarter; i + quarter <= v.size(); ++i) {
-    const double gap = v[i] - v[i - 1];
-    const std::size_t far_below = i / 8, far_above = (v.size() - i) / 8;  // a few wild values widen no group
-    const double widest = std::max(v[i - 1] - v[far_below], v[v.size() - 1 - far_above] - v[i]);
-    if (gap > widest && gap > clear_gap * median(v)) return v[i];
-  }
-  return std::nullopt;
-}
-
-bool two_groups(std::span<const double> values) { return upper_group(values).has_value(); }
-
-bool is_host(const ProbeSeries& series) { return series.question.device.rfind("host", 0) == 0; }
-
-bool has_cores(const ProbeSeries& series) { return is_host(series) || series.layout.max_blocks_per_unit == 1; }
-
-namespace {
-
 ProbeResult summarized(const ProbeSeries& series, const ProbePoint& point, bool has_cycles) {
   ProbeResult r = result_of(point);
   r.trials = npgpu::trials_of(series, point);
@@ -138,11 +114,29 @@ ProbeResult summarized(const ProbeSeries& series, const ProbePoint& point, bool 
     r.doubts.push_back(fmt::format("the clock of its core changed during {} of {} trials",
                                    all_us.size() - all_mhz.size(), all_us.size()));
   if (!r.disturbed.empty()) r.doubts.push_back("disturbed: " + r.disturbed);
-  if (two_groups(all_us)) r.doubts.push_back("its times fall into two groups");
+  if (upper_group(all_us)) r.doubts.push_back("its times fall into two groups");
   return r;
 }
 
 }  // namespace
+
+std::optional<double> upper_group(std::span<const double> values) {
+  if (values.size() < 8) return std::nullopt;
+  std::vector<double> v(values.begin(), values.end());
+  std::sort(v.begin(), v.end());
+  const std::size_t quarter = (v.size() + 3) / 4;
+  for (std::size_t i = quarter; i + quarter <= v.size(); ++i) {
+    const double gap = v[i] - v[i - 1];
+    const std::size_t far_below = i / 8, far_above = (v.size() - i) / 8;  // a few wild values widen no group
+    const double widest = std::max(v[i - 1] - v[far_below], v[v.size() - 1 - far_above] - v[i]);
+    if (gap > widest && gap > clear_gap * median(v)) return v[i];
+  }
+  return std::nullopt;
+}
+
+bool is_host(const ProbeSeries& series) { return series.question.device.rfind("host", 0) == 0; }
+
+bool has_cores(const ProbeSeries& series) { return is_host(series) || series.layout.max_blocks_per_unit == 1; }
 
 std::vector<ProbeResult> rates_of(const ProbeSeries& series) {
   std::vector<ProbeResult> rates = results(series);

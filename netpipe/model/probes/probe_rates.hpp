@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "npgpu/model/result.hpp"
@@ -23,10 +22,9 @@ bool is_host(const ProbeSeries&);
 // Whether its units are cores, which run one block at a time: the host, or a CPU by OpenCL.
 bool has_cores(const ProbeSeries&);
 
-// Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and more
-// than 2 % of the median. Of eight values of a group the farthest out does not count. Needs 8 values.
-bool two_groups(std::span<const double> values);
-// The least value of the upper of two groups; none where there are no two.
+// The least value of the upper of two groups of at least a quarter of the values each, which lie further apart than the
+// wider of them is wide, and more than 2 % of the median; none where there are no two. The farthest out of eight values
+// of a group does not count. Needs 8 values.
 std::optional<double> upper_group(std::span<const double> values);
 
 }  // namespace npgpu::model

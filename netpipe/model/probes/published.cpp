@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -53,7 +51,7 @@ const std::vector<Publication>& publications() {
 
 bool is_of_time(const PublishedFigure& f) { return f.unit == "TB/s" || f.unit == "TFLOP/s" || f.unit == "TOP/s"; }
 
-// Of a unit and its cycle, as parameters are.
+// The figure of a unit and its cycle, as parameters are.
 double comparable(const PublishedFigure& f) {
   if (f.unit == "B/cycle") return f.value / f.source.units;
   if (is_of_time(f)) return f.value * 1e12 / (f.source.units * f.source.clock_mhz * 1e6);
@@ -86,20 +84,18 @@ Standing standing_of(const PublishedFigure& f, const Estimate& ours, double thei
   return is_of_time(f) ? Standing::card : Standing::unexplained;
 }
 
-std::string capability_of(const Trace& trace, const std::string& device) {
-  for (const auto& [group, facts] : trace.provenance) {
-    const Fact* const id = find_fact(facts, "id");
-    if (id && *id == Fact(device)) return text_fact(facts, "compute_capability");
-  }
+}  // namespace
+
+std::string model::capability_of(const Trace& trace, const std::string& device) {
+  for (const auto& [group, facts] : trace.provenance)
+    if (text_fact(facts, "id") == device) return text_fact(facts, "compute_capability");
   return {};
 }
-
-}  // namespace
 
 std::vector<PublishedTable> published(const Trace& trace, const std::vector<DeviceParameters>& derived) {
   std::vector<PublishedTable> all;
   for (const DeviceParameters& device : derived) {
-    const std::string capability = capability_of(trace, device.device);
+    const std::string capability = model::capability_of(trace, device.device);
     const auto its = std::ranges::find(publications(), capability, &Publication::capability);
     if (its == publications().end()) continue;
     PublishedTable& table = all.emplace_back();

@@ -2,7 +2,6 @@
 // Unit", "Metric Value"), `ncu --csv --page raw` one for each launch, with a column for each metric and a second record
 // of units. Lines of other programs may stand before the header.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -82,7 +81,7 @@ class Profile {
 
   [[noreturn]] void refuse(const std::string& what) const { throw Error(ErrorKind::usage, name_ + ": " + what); }
 
-  // Of one launch, by its number.
+  // Adds a metric of one launch, by its number.
   void add(const std::string& launch, const std::string& kernel, std::string_view metric, const std::string& text,
            std::string_view unit) {
     const bool is_time = metric == time_metric;

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "netpipe/model/judge.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
@@ -73,14 +71,6 @@ void add_roof(Roof roof, std::vector<Roof>& to) {
   else if (roof.rate.value > same->rate.value) *same = std::move(roof);
 }
 
-// Whether the device has wgmma, as far as the trace says.
-bool has_groups(const Trace& trace, const ProbeSeries& of) {
-  for (const auto& [group, facts] : trace.provenance)
-    if (const Fact* const id = find_fact(facts, "id"); id && *id == Fact(of.question.device))
-      return text_fact(facts, "compute_capability") == "9.0";
-  return false;
-}
-
 // mma reaches part of what tensor cores with wgmma do. Where nobody measured wgmma the documented rate is the roof;
 // where none is documented the roof is not known.
 void add_peaks(const std::vector<const ProbeSeries*>& all, Roofline& device) {
@@ -125,7 +115,8 @@ std::vector<Roofline> rooflines_of(const Trace& trace) {
                     .simulated = any.simulated};
     for (const ProbeSeries* series : of_device)
       if (auto roof = roof_from(*series)) add_roof(std::move(*roof), device.roofs);
-    if (has_groups(trace, any)) add_peaks(of_device, device);
+    const bool has_wgmma = model::capability_of(trace, device.device) == "9.0";  // as far as the trace says
+    if (has_wgmma) add_peaks(of_device, device);
     sort_stably(device.roofs, [](const Roof& a, const Roof& b) {
       if (a.is_memory != b.is_memory) return a.is_memory;
       return a.is_memory && a.rate.value < b.rate.value;

@@ -1,10 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "netpipe/model/medians.hpp"
@@ -98,6 +95,33 @@ TransferResult of_lane(const TransferSeries& series, const TransferPoint& point,
   return summarized(series, point, lane, each_us, is_void, static_cast<double>(point.axes.bytes), limit);
 }
 
+bool is_centre(std::uint64_t n) { return std::has_single_bit(n) || (n % 3 == 0 && std::has_single_bit(n / 3)); }
+
+constexpr std::uint64_t most_chunk = 8 * MiB;  // as npgpu transfer advises
+
+// 3 of "cuda:0@3"; -1 if it says none.
+int rank_of(const std::string& place) {
+  const std::size_t at = place.rfind('@');
+  int rank = -1;
+  if (at != place.npos) std::from_chars(place.data() + at + 1, place.data() + place.size(), rank);
+  return rank;
+}
+
+std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_t extent) {
+  std::vector<StageCost> stages;
+  for (int i = 0;; ++i) {
+    const auto stage = parse_stage(text_fact(facts, stage_fact(partner, extent, i)));
+    if (!stage) return stages;
+    stages.push_back(*stage);
+  }
+}
+
+// A case but for its chunk.
+TransferCase whatever_chunk(TransferCase c) {
+  c.chunk_bytes = 0;
+  return c;
+}
+
 }  // namespace
 
 std::vector<TransferResult> Transfers::results(const TransferSeries& series) {
@@ -156,12 +180,6 @@ std::vector<TransferResult> results_of_all_lanes(const TransferSeries& series) {
   return model::in_order(std::move(found));
 }
 
-namespace {
-
-bool is_centre(std::uint64_t n) { return std::has_single_bit(n) || (n % 3 == 0 && std::has_single_bit(n / 3)); }
-
-}  // namespace
-
 bool PerturbedSizes::folds(std::uint64_t bytes) const {
   return std::any_of(behind.begin(), behind.end(), [&](const auto& centre) {
     return std::find(centre.second.begin(), centre.second.end(), bytes) != centre.second.end();
@@ -193,35 +211,6 @@ PerturbedSizes perturbed_sizes_of(std::span<const std::uint64_t> sizes) {
       if (others.contains(n)) folding.behind[c].push_back(n);
   return folding;
 }
-
-namespace {
-
-constexpr std::uint64_t most_chunk = 8 * MiB;  // as npgpu transfer advises
-
-// 3 of "cuda:0@3"; -1 if it says none.
-int rank_of(const std::string& place) {
-  const std::size_t at = place.rfind('@');
-  int rank = -1;
-  if (at != place.npos) std::from_chars(place.data() + at + 1, place.data() + place.size(), rank);
-  return rank;
-}
-
-std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_t extent) {
-  std::vector<StageCost> stages;
-  for (int i = 0;; ++i) {
-    const auto stage = parse_stage(text_fact(facts, stage_fact(partner, extent, i)));
-    if (!stage) return stages;
-    stages.push_back(*stage);
-  }
-}
-
-// A case but for its chunk.
-TransferCase whatever_chunk(TransferCase c) {
-  c.chunk_bytes = 0;
-  return c;
-}
-
-}  // namespace
 
 std::vector<StagedMessages> staged_messages(const Trace& trace) {
   const Facts ranks = facts_of(trace.provenance, "ranks"), costs = facts_of(trace.provenance, "ranks_after"),
