@@ -23,7 +23,6 @@ using Json = nlohmann::ordered_json;
 
 enum class JsonOf { value, schema };  // what is asked for: a value, or what its schema says of all such values
 
-Json or_null(const std::string&);  // null where it is empty
 Json json_of(double);
 Json json_of(const Provenance&);
 Json json_of(const std::vector<Lane>&);
@@ -31,11 +30,8 @@ Json json_of(const std::vector<Lane>&);
 Json sliced_soak_json(const SoakDevice&, JsonOf);  // with the course of each load
 Json soak_json(const SoakDevice&, JsonOf);
 Json piece_table_json(const PieceTable&, JsonOf);
-Json chosen_json(const CollectiveResult&);
-Json collective_json(const CollectiveStudy&);
 Json study_json(const PartitionStudy&, JsonOf);
-Json json_of(const RooflineReport&);
-Json messages_json(const StagedMessages&, JsonOf);
+Json one_roofline_json(const Roofline&, JsonOf);
 template <class T>
 requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||
          std::is_convertible_v<T, std::string_view>) Json json_of(const T& value) {
