@@ -1,15 +1,10 @@
 #include "netpipe/report/json.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/model/derive.hpp"
-#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 
@@ -256,6 +251,11 @@ template <class Row> Json columns(const std::vector<Row>& rows) {
   return json;
 }
 
+int schema_flag() {
+  static const int flag = std::ios_base::xalloc();
+  return flag;
+}
+
 }  // namespace
 
 using Results = TraceResults;
@@ -353,15 +353,6 @@ Json object_of(std::span<const JsonMember> members, const void* row, JsonOf as) 
   for (const JsonMember& member : members) add_member(object, member.name, member.json(row, as), as);
   return object;
 }
-
-namespace {
-
-int schema_flag() {
-  static const int flag = std::ios_base::xalloc();
-  return flag;
-}
-
-}  // namespace
 
 std::ostream& asks_schemas(std::ostream& out) {
   out.iword(schema_flag()) = 1;

@@ -204,26 +204,11 @@ template <class Rows, class One> Json array_of(const Rows& rows, One one) {
   for (const auto& row : rows) all.push_back(one(row));
   return all;
 }
-template <class T> Json json_of(const std::vector<T>& values) {
-  return array_of(values, [](const T& value) { return json_of(value); });
-}
 
 // A list of what a function above writes.
 template <class T, class Write> Json list_by(const std::vector<T>& all, JsonOf as, Write write) {
   if (as == JsonOf::schema) return Json{{"type", "array"}, {"items", write(T{}, as)}};
   return array_of(all, [&](const T& one) { return write(one, as); });
-}
-
-// Adds the fields of a struct by name.
-template <class Struct> void add_fields(Json& object, const Struct& row) {
-  visit_fields(row, [&](const FieldInfo& f, const auto& value) { object[std::string(f.name)] = json_of(value); });
-}
-
-template <Described Struct>
-requires(!Formed<Struct>) Json json_of(const Struct& row) {
-  Json object = Json::object();
-  add_fields(object, row);
-  return object;
 }
 
 // A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).

@@ -107,22 +107,6 @@ std::set<std::string> roofs_held_against(const RooflineReport& of) {
   return all;
 }
 
-}  // namespace
-
-Table roof_table(const Roofline& device) {
-  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
-               right("95 % interval", 2), left("shape", 4)});
-  for (const Roof& roof : device.roofs) {
-    const auto ridge = std::ranges::find_if(
-        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
-    const bool has = ridge != device.ridges.end();
-    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
-               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
-               has ? range_text(ridge->intensity) : "-", roof.at});
-  }
-  return table;
-}
-
 Document roofline_document(const RooflineReport& of) {
   Document doc;
   const Roofline& device = of.roofline;
@@ -140,6 +124,22 @@ Document roofline_document(const RooflineReport& of) {
   add_kernels(doc, of.kernels);
   for (const std::string& why : device.missing) doc.note("missing: " + why);
   return doc;
+}
+
+}  // namespace
+
+Table roof_table(const Roofline& device) {
+  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
+               right("95 % interval", 2), left("shape", 4)});
+  for (const Roof& roof : device.roofs) {
+    const auto ridge = std::ranges::find_if(
+        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
+    const bool has = ridge != device.ridges.end();
+    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
+               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
+               has ? range_text(ridge->intensity) : "-", roof.at});
+  }
+  return table;
 }
 
 void roofline_text(std::ostream& out, std::span<const RooflineReport> all, const TextStyle& style) {
