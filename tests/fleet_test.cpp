@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "netpipe/model/judge.hpp"
-#include "netpipe/report/fleet/words.hpp"
+#include "npgpu/judge/fleet.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace fleet_test {

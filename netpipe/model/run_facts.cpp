@@ -25,6 +25,17 @@ std::string fact_text(const Fact& fact) {
   if (const auto* number = std::get_if<std::int64_t>(&fact)) return std::to_string(*number);
   return fmt::format("{:g}", std::get<double>(fact));
 }
+std::string fact_text(const Facts& facts, std::string_view name) {
+  const Fact* const fact = find_fact(facts, name);
+  return fact ? fact_text(*fact) : std::string();
+}
+
+std::vector<std::string> left_out_of(const Trace& trace) {
+  std::vector<std::string> all;
+  for (const auto& [name, why] : facts_of(trace.provenance, "plan"))
+    if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out")) all.push_back(*text);
+  return all;
+}
 
 std::string job_of(const Trace& run) {
   const std::string array = slurm(run, "SLURM_ARRAY_JOB_ID");

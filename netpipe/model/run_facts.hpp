@@ -4,12 +4,15 @@
 #include <compare>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu {
 
 std::string fact_text(const Fact&);
+std::string fact_text(const Facts&, std::string_view name);  // empty where there is none
+std::vector<std::string> left_out_of(const Trace&);          // what its plan did not measure, and why
 
 struct MeasuredDevice {
   std::string name, uuid;

@@ -1,3 +1,4 @@
+// A check as programs read it: JSON, JUnit, OpenMetrics.
 #include <fmt/format.h>
 
 #include <algorithm>

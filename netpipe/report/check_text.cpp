@@ -1,3 +1,4 @@
+// A check as a person reads it, and in few words.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -106,7 +107,7 @@ void write_device(Document& doc, const CheckReport& of, const std::string& id, c
   if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted(warnings, "warning");
   if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
   if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
-  // Of a check that was stopped: what it has is well, and it does not have all.
+  // Stopped early: everything measured passed.
   const bool is_open = verdict == CheckVerdict::ok && !of.why_not_judged.empty();
   doc.add(Document::Marked{upper_case(name(is_open ? CheckVerdict::not_judged : verdict)),
                            verdict == CheckVerdict::ok && !is_open ? Document::Tone::bold : Document::Tone::alarm,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/html.hpp"
 #include "netpipe/report/json.hpp"
@@ -35,35 +36,13 @@ Manners manners_of(const CollectiveCase& c) {
   return all;
 }
 
-}  // namespace
-
+// "all-reduce, fp32, in CUDA graphs"
 std::string operation_text(const CollectiveCase& c) {
   std::string text(name(c.operation));
   for (const Manner& one : manners_of(c))
     if (!one.text.empty()) text += ", " + one.text;
   return text;
 }
-
-OperationNames operation_names(const CollectiveStudy& study) {
-  OperationNames names;
-  std::vector<Manners> manners;
-  for (const CollectiveFigure& f : study.figures) {
-    names.each.emplace_back(name(f.question.operation));
-    manners.push_back(manners_of(f.question));
-  }
-  std::string all;
-  for (std::size_t at = 0; !manners.empty() && at < manners.front().size(); ++at) {
-    const std::string& first = manners.front().at(at).text;
-    const bool is_of_all = std::ranges::all_of(manners, [&](const Manners& one) { return one.at(at).text == first; });
-    if (is_of_all && !first.empty()) all += (all.empty() ? "" : ", ") + first;
-    for (std::size_t i = 0; !is_of_all && i < manners.size(); ++i)
-      if (const std::string& brief = manners[i].at(at).brief; !brief.empty()) names.each[i] += ", " + brief;
-  }
-  if (!all.empty()) names.all = fmt::format(" ({})", all);
-  return names;
-}
-
-namespace {
 
 // The GPU whose operations take longer than others' by its own events.
 std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string>& gpus) {
@@ -73,7 +52,7 @@ std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string
     if (us > 0) known.push_back(us);
   if (known.size() < 2) return "-";
   std::ranges::sort(known);
-  // Of two GPUs the other one is what it is compared with.
+  // One of two GPUs is compared with the other.
   const double usual = known[(known.size() - 1) / 2];
   const auto longest = std::ranges::max_element(r.lanes_us, {}, [](double us) { return us > 0 ? us : 0; });
   const auto lane = static_cast<std::size_t>(longest - r.lanes_us.begin());
@@ -178,15 +157,6 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
   return table;
 }
 
-// Of a trace of npgpu collectives. Others leave out much else.
-std::vector<std::string> left_out_of(const Trace& trace) {
-  std::vector<std::string> all;
-  if (!trace.of<Probes>().empty() || !trace.of<Calls>().empty()) return all;
-  for (const auto& [name, why] : facts_of(trace.provenance, "plan"))
-    if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out")) all.push_back(*text);
-  return all;
-}
-
 void collectives_text(Document& doc, const TraceResults& of) {
   for (const CollectiveStudy& study : of.collectives) {
     doc.gap();
@@ -218,7 +188,8 @@ void collectives_text(Document& doc, const TraceResults& of) {
     }
     doc.gap();
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
-    for (const std::string& why : left_out_of(of.trace)) doc.note("left out: " + why);
+    if (of.trace.of<Probes>().empty() && of.trace.of<Calls>().empty())  // other commands leave out much else
+      for (const std::string& why : left_out_of(of.trace)) doc.note("left out: " + why);
     doc.note(
         "first table: the time of the smallest size, and the largest bus bandwidth; algorithm GB/s: the size over the "
         "time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
@@ -235,17 +206,32 @@ const Joined<KindReport> collectives_report({Collectives::name, collectives_text
 
 }  // namespace
 
+OperationNames operation_names(const CollectiveStudy& study) {
+  OperationNames names;
+  std::vector<Manners> manners;
+  for (const CollectiveFigure& f : study.figures) {
+    names.each.emplace_back(name(f.question.operation));
+    manners.push_back(manners_of(f.question));
+  }
+  std::string all;
+  for (std::size_t at = 0; !manners.empty() && at < manners.front().size(); ++at) {
+    const std::string& first = manners.front().at(at).text;
+    const bool is_of_all = std::ranges::all_of(manners, [&](const Manners& one) { return one.at(at).text == first; });
+    if (is_of_all && !first.empty()) all += (all.empty() ? "" : ", ") + first;
+    for (std::size_t i = 0; !is_of_all && i < manners.size(); ++i)
+      if (const std::string& brief = manners[i].at(at).brief; !brief.empty()) names.each[i] += ", " + brief;
+  }
+  if (!all.empty()) names.all = fmt::format(" ({})", all);
+  return names;
+}
+
 void collectives_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
   Document doc;
   collectives_text(doc, of);
   out << to_text(doc, style);
 }
 
-// What GPUs did together as JSON, and the predicted time of an all-reduce, as lines for people and as JSON:
-//
-//   { "document": "npgpu-collective-forecast", "version": 1, "forecasts": [ { title, case, gpus (how many),
-//   device_name,
-//     simulated, bytes, time_us (with its interval and method), bus_bytes_per_s } ] }
+// The predicted time of an all-reduce, as lines for people and as JSON.
 
 namespace {
 
@@ -269,49 +255,19 @@ std::string forecast_line(const CollectiveForecast& one) {
 
 }  // namespace
 
-// Null for what the library did not say.
-Json chosen_json(const CollectiveResult& r) {
-  const auto name_of = [](std::int32_t code, const auto& names) {
-    const auto at = static_cast<std::size_t>(code);
-    return code >= 0 && at < names.size() ? Json(std::string(names[at])) : Json(nullptr);
-  };
-  return Json({entry("algorithm", name_of(r.algorithm, collective_algorithms)),
-               entry("protocol", name_of(r.protocol, collective_protocols)),
-               entry("channels", r.channels > 0 ? Json(r.channels) : Json(nullptr)),
-               entry("path", name_of(r.path, collective_paths))});
-}
-
-Json collective_json(const CollectiveStudy& study) {
-  const auto figure = [](const CollectiveFigure& f) {
-    return Json({entry("title", title(f.question)), entry("case", f.question), entry("smallest_us", f.smallest_us),
-                 entry("best_bus_bytes_per_s", f.best), entry("half_rate_bytes", f.half_bytes),
-                 entry("limit_bus_bytes_per_s", f.limit), entry("limit_source", f.limit_source),
-                 entry("tree_limit_bus_bytes_per_s", f.tree_limit), entry("share_of_limit", f.share),
-                 entry("verdict", f.verdict), entry("why", or_null(f.why)), entry("slowed_by", or_null(f.cause))});
-  };
-  const auto link = [](const SlowLink& one) {
-    return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
-  };
-  return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("verdict", study.verdict),
-               entry("operations", array_of(study.figures, figure)), entry("links_judged_by", study.links_judged_by),
-               entry("slow_links", array_of(study.slow_links, link))});
-}
-
 void collective_forecast_text(std::ostream& out, const std::vector<CollectiveForecast>& all) {
   for (const CollectiveForecast& one : all) out << one_line(forecast_line(one)) << '\n';
 }
 
+template <auto At> inline constexpr auto of_study = within<&CollectiveForecast::study, At>;
+NPGPU_FORM(CollectiveForecast, called<"title", [](const T& of) { return std::string(title(of.figure->question)); }>,
+           called<"case", within<&T::figure, &CollectiveFigure::question>>,
+           called<"gpus", [](const T& of) { return of.study->gpus.size(); }>, of_study<&CollectiveStudy::device_name>,
+           of_study<&CollectiveStudy::simulated>, &T::bytes, called<"time_us", &T::us>,
+           called<"bus_bytes_per_s", &bus_rate>);
+
 void collective_forecast_json(std::ostream& out, const std::vector<CollectiveForecast>& all) {
-  const auto forecast = [](const CollectiveForecast& one) {
-    return Json({entry("title", title(one.figure->question)), entry("case", one.figure->question),
-                 entry("gpus", one.study->gpus.size()), entry("device_name", one.study->device_name),
-                 entry("simulated", one.study->simulated), entry("bytes", one.bytes), entry("time_us", one.us),
-                 entry("bus_bytes_per_s", bus_rate(one))});
-  };
-  Json json({entry("document", "npgpu-collective-forecast"), entry("version", 1)});
-  json["forecasts"] = array_of(all, forecast);
-  write_json(out, json, 1);
+  write_document(out, "npgpu-collective-forecast", 1, Listed<"forecasts", CollectiveForecast>{all});
 }
 
 }  // namespace npgpu

@@ -73,7 +73,7 @@ std::string points_of_one_side(const Comparison& found) {
   return text;
 }
 
-// Of which cases it is true, and how sure.
+// How many cases are not slower, and how sure that is.
 std::string not_slower(const Comparison& found) {
   if (found.cases.empty()) return "Energies were compared, and nothing that takes time.";
   const auto judged = static_cast<std::size_t>(std::ranges::count_if(found.cases, is_judged));

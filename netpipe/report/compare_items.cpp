@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <span>
-
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/compare/classes.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/layout.hpp"
-#include "npgpu/vocabulary/series.hpp"
 
 namespace npgpu {
 
@@ -154,7 +148,6 @@ std::vector<std::string> more_energy_items(const Comparison& found) {
   return first_of(std::move(texts));
 }
 
-std::string_view energy_unit(const EnergyChange& energy) { return is_idle(energy.question.work) ? "W" : "pJ"; }
 double in_energy_unit(const EnergyChange& energy, double value) {
   return is_idle(energy.question.work) ? value : value * 1e12;
 }
@@ -189,7 +182,9 @@ NPGPU_FORM(CaseComparison, &T::kind, &T::title, &T::name, &T::lane, called<"clas
            &T::trials_stand_in, &T::verdict, called<"reason", known<reason_of<T>>>, &T::parts, &T::points);
 NPGPU_FORM(KeyFigure, &T::name, &T::at, &T::unit, called<"class", &T::time_class>, in_place<base<Change>>);
 NPGPU_FORM(EnergyChange, called<"work", [](const T& e) { return work_text(e.question); }>,
-           within<&T::question, &EnergyCase::device>, called<"unit", &energy_unit>, in_place<[](const T& energy) {
+           within<&T::question, &EnergyCase::device>,
+           called<"unit", [](const T& energy) { return is_idle(energy.question.work) ? "W" : "pJ"; }>,
+           in_place<[](const T& energy) {
              Change shown = energy;
              shown.a = in_energy_unit(energy, energy.a);
              shown.b = in_energy_unit(energy, energy.b);

@@ -10,7 +10,7 @@
 
 namespace npgpu {
 
-// Of times, as DriftByTime has them.
+// Bands of times, as DriftByTime has them.
 inline constexpr std::array<std::string_view, 4> band_names{"below 10 us", "10 .. 100 us", ".. 1 ms", "above 1 ms"};
 
 std::string share_text(double share);       // "+3.1"; "-" if it is not known
@@ -24,7 +24,6 @@ std::vector<std::string> broken_items(const Comparison&);
 // "fma fp32 (random), by 5.1 % (4.6 .. 5.6)": work that takes more energy.
 std::vector<std::string> more_energy_items(const Comparison&);
 // An energy's a or b as it is shown: pJ of an operation or a byte; W of rest.
-std::string_view energy_unit(const EnergyChange&);
 double in_energy_unit(const EnergyChange&, double value);
 
 }  // namespace npgpu

@@ -1,3 +1,4 @@
+// Tables for other programs: samples and points as CSV, and NetPIPE's np.out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// What a table calls the case of a row: the name that it has on the screen, without its device.
+// Rows of a csv table. Quoted as RFC 4180 says, lines ended by a line feed; an empty field is what was not measured.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,8 @@
 
 namespace npgpu {
 
-// "H2D pinned, async", "cuMemcpy: H2D pinned, blocking". Cases of one device that differ have different names.
+// What a table calls the case of a row: the name that it has on the screen, without its device. "H2D pinned, async",
+// "cuMemcpy: H2D pinned, blocking". Cases of one device that differ have different names.
 std::string case_name(const TransferCase&);
 
 // The title without its device: "bandwidth read fp32", "calls launch back-to-back".
@@ -30,11 +31,7 @@ template <class Case> std::string case_name(const Case& question) {
   return text;
 }
 
-}  // namespace npgpu
-
-namespace npgpu::csv {
-
-// Rows of a csv table. Quoted as RFC 4180 says, lines ended by a line feed; an empty field is what was not measured.
+namespace csv {
 
 inline std::string cell(std::string_view text) { return csv_text(text); }
 inline std::string cell(const std::string& text) { return cell(std::string_view(text)); }
@@ -86,4 +83,6 @@ class Row {
 // A table of one row a point; data/TABLES.md is its contract.
 template <class K> void summary(std::ostream&, std::span<const Trace>);
 
-}  // namespace npgpu::csv
+}  // namespace csv
+
+}  // namespace npgpu

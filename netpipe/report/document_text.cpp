@@ -48,7 +48,7 @@ void cut_lines(std::vector<std::string>& lines, std::size_t most, std::size_t ro
   last += more;
 }
 
-// Of items with commas between them.
+// Items have commas between them.
 void keep_what_fits(std::vector<std::string>& items, std::size_t room) {
   std::size_t used = 0, fit = 0;
   while (fit < items.size() && used + display_width(items[fit]) <= room) used += display_width(items[fit++]) + 2;
@@ -57,69 +57,80 @@ void keep_what_fits(std::vector<std::string>& items, std::size_t room) {
 
 class TextWriter {
  public:
-  explicit TextWriter(const TextStyle& style) : page_(style) {}
-  std::string&& text() { return std::move(page_.text); }
+  explicit TextWriter(const TextStyle& style) : ink_(style.color), width_(text_width(style)) {}
+  std::string text;
 
   void operator()(const Document::Head& head) {
-    const std::string run = one_line(head.run), what = one_line(head.text), line = wrapped(what, page_.width, 2);
+    const std::string run = one_line(head.run), what = one_line(head.text), line = wrapped(what, width_, 2);
     const std::size_t used = display_width(what) + display_width(run);
-    page_.text += head.alarm ? page_.ink.alarm(line) : page_.ink.bold(line);
-    page_.text += used + 2 <= page_.width ? std::string(page_.width - used, ' ') + run + '\n'
-                                          : "\n  " + wrapped(run, page_.width, 2, 2) + '\n';
+    text += head.alarm ? ink_.alarm(line) : ink_.bold(line);
+    text +=
+        used + 2 <= width_ ? std::string(width_ - used, ' ') + run + '\n' : "\n  " + wrapped(run, width_, 2, 2) + '\n';
     for (Entry entry : head.entries) {
       std::string label = "  " + one_line(entry.label);
       label.resize(std::max<std::size_t>(label.size() + 1, 8), ' ');
-      if (head.one_line_each) keep_what_fits(entry.items, page_.width - label.size());
-      page_.text += label + wrapped(joined_items(entry), page_.width, 8, 8) + '\n';
+      if (head.one_line_each) keep_what_fits(entry.items, width_ - label.size());
+      text += label + wrapped(joined_items(entry), width_, 8, 8) + '\n';
     }
   }
-  void operator()(const Document::Title& title) { page_.title(title.text, title.simulated); }
+  void operator()(const Document::Title& title) {
+    const std::string line = wrapped((title.simulated ? "SIMULATED " : "") + title.text, width_, 4);
+    text += (title.simulated ? ink_.alarm(line) : ink_.bold(line)) + '\n';
+  }
   void operator()(const Document::Heading& heading) {
-    page_.text += '\n';
-    page_.title(heading.text);
+    text += '\n';
+    (*this)(Document::Title{heading.text});
   }
   void operator()(const Document::Verdict& verdict) {
-    const std::string line = wrapped(verdict.text, page_.width, 2);
-    page_.text += '\n' + (verdict.health == Health::fail ? page_.ink.alarm(line) : page_.ink.bold(line)) + '\n';
+    const std::string line = wrapped(verdict.text, width_, 2);
+    text += '\n' + (verdict.health == Health::fail ? ink_.alarm(line) : ink_.bold(line)) + '\n';
   }
-  void operator()(const Entry& entry) { page_.labelled(entry.label, joined_items(entry), entry.alarm); }
-  void operator()(const Note& note) { page_.note(note.text, note.alarm, note.indent); }
+  void operator()(const Entry& entry) {
+    const std::string line = labelled(entry.label, joined_items(entry), width_);
+    text += entry.alarm ? ink_.alarm(line) : line;
+  }
+  void operator()(const Note& note) {
+    const std::string line =
+        std::string(note.indent, ' ') + wrapped(note.text, width_, note.indent + 2, note.indent) + '\n';
+    text += note.alarm ? ink_.alarm(line) : line;
+  }
   void operator()(const Document::Marked& marked) {
     const std::size_t column = marked.indent + display_width(marked.word) + 2;
-    page_.text += std::string(marked.indent, ' ') + painted(marked.word, marked.tone);
-    if (!marked.text.empty()) page_.text += "  " + wrapped(marked.text, page_.width, marked.hanging, column);
-    page_.text += '\n';
+    text += std::string(marked.indent, ' ') + painted(marked.word, marked.tone);
+    if (!marked.text.empty()) text += "  " + wrapped(marked.text, width_, marked.hanging, column);
+    text += '\n';
   }
   void operator()(const Document::Rows& rows) {
-    Table table = rows.table;
-    page_.rows(table, [&](std::size_t i, const std::string& line) {
-      page_.text += table.is_alarm(i) ? page_.ink.alarm(line) : line;
+    last_ = rows.table;
+    const auto lines = last_->lines(width_);
+    text += ink_.dim(lines.front());
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+      text += last_->is_alarm(i) ? ink_.alarm(lines[i + 1]) : lines[i + 1];
       if (i < rows.below.size())
         for (const Note& note : rows.below[i]) (*this)(note);
-    });
-    last_ = std::move(table);
+    }
   }
   void operator()(const Document::LeftOut&) {
-    if (last_) page_.note_left_out(*last_);
+    if (last_) note_left_out(*last_);
   }
-  void operator()(const Document::Paragraph& paragraph) { page_.note(paragraph.text); }
+  void operator()(const Document::Paragraph& paragraph) { (*this)(Note{paragraph.text}); }
   void operator()(const Document::Bullets& bullets) {
-    for (const auto& [what, alarm] : bullets.items) page_.note(what, alarm);
+    for (const auto& [what, alarm] : bullets.items) (*this)(Note{what, alarm});
   }
   void operator()(const Document::Findings& findings) {
     for (const Document::Finding& finding : findings.items) {
       for (const auto& [word, what] : finding.said) (*this)(Document::Marked{word, Document::Tone::bold, what, 2, 8});
-      for (const std::string& why : finding.why) page_.note(why, false, 6);
+      for (const std::string& why : finding.why) (*this)(Note{why, false, 6});
     }
   }
   void operator()(const Document::Drawing&) {}  // of a page
   void operator()(const Document::Foot&) {}     // of a page
-  void operator()(const Document::Lines& lines) { page_.text += printable(lines.text); }
-  void operator()(const Document::Gap&) { page_.text += '\n'; }
+  void operator()(const Document::Lines& lines) { text += printable(lines.text); }
+  void operator()(const Document::Gap&) { text += '\n'; }
   void operator()(const Section& section) {
     // Tables stand apart, and so does what comes first.
     const bool apart = section.table || section.name == "HEALTH";
-    if (section.is_joined && page_.text.ends_with("\n\n")) page_.text.pop_back();
+    if (section.is_joined && text.ends_with("\n\n")) text.pop_back();
     else if (apart) leave_line();
     if (section.table) write_table(*section.table);
     std::string name = section.table ? "" : section.name;
@@ -127,25 +138,30 @@ class TextWriter {
       write_entry(name, entry);
       name.clear();
     }
-    for (const std::string& note : section.notes) page_.note(note);
+    for (const std::string& note : section.notes) (*this)(Note{note});
     if (apart) leave_line();
   }
 
  private:
   std::string painted(const std::string& word, Document::Tone tone) const {
-    if (tone == Document::Tone::dim) return page_.ink.dim(word);
-    return tone == Document::Tone::alarm ? page_.ink.alarm(word) : page_.ink.bold(word);
+    if (tone == Document::Tone::dim) return ink_.dim(word);
+    return tone == Document::Tone::alarm ? ink_.alarm(word) : ink_.bold(word);
   }
   void leave_line() {
-    if (!page_.text.ends_with("\n\n")) page_.text += '\n';
+    if (!text.ends_with("\n\n")) text += '\n';
   }
   void write_table(Table table) {
-    const auto lines = table.lines(page_.width + 2);
+    const auto lines = table.lines(width_ + 2);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::string line = lines[i].substr(std::min<std::size_t>(2, lines[i].size()));
-      page_.text += i == 0 ? page_.ink.bold(line) : line;
+      text += i == 0 ? ink_.bold(line) : line;
     }
-    page_.note_left_out(table);
+    note_left_out(table);
+  }
+  void note_left_out(const Table& table) {
+    if (!table.left_out().empty())
+      (*this)(Note{fmt::format("left out at {} columns: {}", width_, fmt::join(table.left_out(), ", "))});
+    if (table.cut()) (*this)(Note{fmt::format("cut at {} columns: texts that end in ...", width_)});
   }
   // "MEMORY   GB/s     read 4606, ...": lines go on behind the label.
   void write_entry(const std::string& name, const Entry& entry) {
@@ -154,16 +170,17 @@ class TextWriter {
     head.resize(std::max(head.size() + 1, name_room), ' ');
     if (labelled) label.resize(std::max(label.size() + 1, label_room), ' ');
     const std::size_t behind = name_room + (labelled ? label_room : 0);
-    const std::size_t excess = head.size() + label.size() - behind, room = page_.width - behind;
+    const std::size_t excess = head.size() + label.size() - behind, room = width_ - behind;
     // A long label takes the first line's room.
     std::vector<std::string> lines = lines_of(entry.items, room - std::min(excess, room / 2));
     cut_lines(lines, entry.screen_lines, room);
-    const std::string text =
+    const std::string said =
         label + fmt::format("{}", fmt::join(lines, '\n' + std::string(head.size() + label.size(), ' ')));
-    page_.text += (name.empty() ? head : page_.ink.bold(head)) + (entry.alarm ? page_.ink.alarm(text) : text) + '\n';
+    text += (name.empty() ? head : ink_.bold(head)) + (entry.alarm ? ink_.alarm(said) : said) + '\n';
   }
 
-  Page page_;
+  const Ink ink_;
+  const std::size_t width_;
   std::optional<Table> last_;
 };
 
@@ -172,7 +189,7 @@ class TextWriter {
 std::string to_text(const Document& document, const TextStyle& style) {
   TextWriter writer(style);
   for (const Document::Block& block : document.blocks) std::visit(writer, block);
-  return writer.text();
+  return std::move(writer.text);
 }
 
 }  // namespace npgpu

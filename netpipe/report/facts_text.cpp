@@ -1,3 +1,4 @@
+// Where a trace was taken, and the runs of a merged file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +14,6 @@
 namespace npgpu {
 
 namespace {
-
-// Empty where the trace does not say.
-std::string fact(const Facts& facts, std::string_view name) {
-  for (const auto& [known, value] : facts)
-    if (known == name) return fact_text(value);
-  return {};
-}
 
 // What a line says of some facts: "before VALUE unit", the unit in the plural where the value is not 1.
 struct Part {
@@ -44,14 +38,14 @@ void add(std::string& line, const std::string& part) {
 std::string line_of(const Facts& facts, std::span<const Part> parts) {
   std::string line;
   for (const Part& p : parts)
-    if (const std::string value = fact(facts, p.fact); !value.empty())
+    if (const std::string value = fact_text(facts, p.fact); !value.empty())
       add(line, fmt::format("{}{}{}{}", p.before, value, p.unit, p.unit.empty() || value == "1" ? "" : "s"));
   return line;
 }
 
 std::string host_line(const Facts& facts) {
   std::string line = line_of(facts, host_parts);
-  add(line, fact(facts, "in_virtual_machine") == "1" ? "in a virtual machine" : "");
+  add(line, fact_text(facts, "in_virtual_machine") == "1" ? "in a virtual machine" : "");
   return line;
 }
 
@@ -64,7 +58,7 @@ bool is_device(const std::string& group) {
 // "complete; transfers: 19 series, 1045 points; probes: 16 series, 640 points"
 std::string state_text(const Trace& trace, std::size_t series_in_trace) {
   std::string text = trace.root.complete ? "complete" : "INCOMPLETE: the run did not reach its end";
-  if (const std::string why = fact(facts_of(trace.provenance, "ranks_lost"), "why");
+  if (const std::string why = fact_text(facts_of(trace.provenance, "ranks_lost"), "why");
       !trace.root.complete && !why.empty())
     text += fmt::format(" ({})", why);
   std::string kinds;

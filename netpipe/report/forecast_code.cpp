@@ -1,4 +1,5 @@
-// Templates of the programs that the advice is printed as. @words@ of theirs are replaced.
+// The advice as a program, which a developer copies and puts a kernel of their own into: templates, whose @words@ are
+// replaced.
 #include <fmt/format.h>
 
 #include <string>
@@ -8,6 +9,8 @@
 
 namespace npgpu {
 
+namespace {
+
 struct CodeTemplate {
   std::string head;                        // up to how a job is made of copies and kernels
   std::string breadth_first, depth_first;  // the job, in either order
@@ -15,13 +18,7 @@ struct CodeTemplate {
   const char* comment;                     // that a line of comment begins with
 };
 
-CodeTemplate cuda_code();
-CodeTemplate cupy_code();
-CodeTemplate torch_code();
-
-// The advice in plain CUDA C++.
-
-namespace {
+// ---- plain CUDA C++ ----
 
 constexpr const char* cuda_head = R"(@about@
 // nvcc -O3 -arch=native -o overlap overlap.cu && ./overlap
@@ -143,13 +140,7 @@ int main() {
 }
 )";
 
-}  // namespace
-
-CodeTemplate cuda_code() { return {cuda_head, cuda_breadth_first, cuda_depth_first, cuda_tail, "//"}; }
-
-// The advice in Python, with CuPy or PyTorch.
-
-namespace {
+// ---- Python, with CuPy or PyTorch ----
 
 constexpr const char* python_sizes = R"(
 # Of the whole job; of a chunk, and the last one may be smaller; of the whole kernel, alone on the GPU.
@@ -308,15 +299,6 @@ CodeTemplate python_code(const char* imports, const char* parts) {
   return {std::string(imports) + python_sizes + parts, python_breadth_first, python_depth_first, python_tail, "#"};
 }
 
-}  // namespace
-
-CodeTemplate cupy_code() { return python_code(cupy_head, cupy_parts); }
-CodeTemplate torch_code() { return python_code(torch_head, torch_parts); }
-
-// The advice as a program, which a developer copies and puts a kernel of their own into.
-
-namespace {
-
 std::string with(std::string text, std::string_view word, const std::string& value) {
   const std::string mark = fmt::format("@{}@", word);
   for (std::size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), value);
@@ -331,9 +313,10 @@ void forecast_code(std::ostream& out, const ForecastReport& of, Language languag
   const Buffers buffers = buffers_of(of.job, a.chunks, a.streams);
   const auto& candidates = of.forecast.prediction.candidates;
   const double whole_us = candidates.empty() ? not_measured : candidates.front().run.total.count() * 1e6;
-  const CodeTemplate code = language == Language::cupy    ? cupy_code()
-                            : language == Language::torch ? torch_code()
-                                                          : cuda_code();
+  const CodeTemplate code = language == Language::cupy ? python_code(cupy_head, cupy_parts)
+                            : language == Language::torch
+                                ? python_code(torch_head, torch_parts)
+                                : CodeTemplate{cuda_head, cuda_breadth_first, cuda_depth_first, cuda_tail, "//"};
   std::string text = code.head + (a.order == Order::depth_first ? code.depth_first : code.breadth_first) + code.tail;
   text = with(text, "include", "#include");  // here it would be this file's
   text = with(

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 #include "npgpu/report/report.hpp"
 
 namespace npgpu {
@@ -78,7 +74,7 @@ std::string typed_size_text(std::uint64_t bytes) {
     std::uint64_t bytes;
     const char* name;
   };
-  // Of equally short texts the first.
+  // The first of equally short texts is taken.
   constexpr std::array<Scale, 7> scales{
       {{GiB, "GiB"}, {MiB, "MiB"}, {KiB, "KiB"}, {1'000'000'000, "GB"}, {1'000'000, "MB"}, {1000, "kB"}, {1, "B"}}};
   std::string shortest;

@@ -28,6 +28,14 @@ std::string time_note(Gating gating) {
   return "us: host time, from the first call to the end of synchronization";
 }
 
+std::size_t place_of_least(const std::vector<double>& us) {
+  return static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
+}
+
+std::string in_streams_text(double us, std::uint32_t streams) {
+  return fmt::format("{} in {:>2}", time_text(us), streams);
+}
+
 }  // namespace
 
 void series_text(Document& doc, const JobSeries& series, bool) {
@@ -56,18 +64,6 @@ void series_text(Document& doc, const JobSeries& series, bool) {
 // JSON document is what `python -m npgpu.study` reads. Regrets are those of npgpu/model/statistics.hpp: of each number
 // of streams, and of choosing by half of the rounds ("measuring"); "others" are jobs with fewer than three splits, or
 // with streams made for the job; chunk_us is one chunk alone on its engine.
-
-namespace {
-
-std::size_t place_of_least(const std::vector<double>& us) {
-  return static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
-}
-
-std::string in_streams_text(double us, std::uint32_t streams) {
-  return fmt::format("{} in {:>2}", time_text(us), streams);
-}
-
-}  // namespace
 
 void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const TextStyle& style) {
   Document doc;

@@ -1,15 +1,10 @@
 #include "netpipe/report/json.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/model/derive.hpp"
-#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 
@@ -32,9 +27,20 @@ NPGPU_FORM(EnergyResult, in_place<head_of_result<Energies>>, &T::power_w, &T::re
 NPGPU_FORM(SoakResult, in_place<head_of_result<Soaks>>, called<"busy_us", within<&T::time_us, &Estimate::value>>,
            called<"rate_per_s", within<&T::rate, &Estimate::value>>);
 NPGPU_FORM(PieceResult, in_place<head_of_result<Pieces>>, &T::time_us, &T::host_us, called<"rate_per_s", &T::rate>);
+// A word for what the library chose; null for what it did not say.
+template <auto At, auto names>
+inline constexpr auto chosen_word = [](const CollectiveResult& r) {
+  const auto at = static_cast<std::size_t>(r.*At);
+  return r.*At >= 0 && at < names->size() ? std::optional((*names)[at]) : std::nullopt;
+};
+struct ChosenWays : CollectiveResult {};
+NPGPU_FORM(ChosenWays, called<"algorithm", chosen_word<&T::algorithm, &collective_algorithms>>,
+           called<"protocol", chosen_word<&T::protocol, &collective_protocols>>,
+           called<"channels", [](const T& r) { return (r.channels > 0) ? std::optional(r.channels) : std::nullopt; }>,
+           called<"path", chosen_word<&T::path, &collective_paths>>);
 NPGPU_FORM(CollectiveResult, in_place<head_of_result<Collectives>>, &T::time_us,
            called<"algorithm_bytes_per_s", &T::rate>, called<"bus_bytes_per_s", &T::bus_rate>, &T::host_us,
-           &T::lanes_us, called<"chosen", &chosen_json>, called<"error", known<&T::why>>);
+           &T::lanes_us, called<"chosen", [](const T& r) { return ChosenWays{r}; }>, called<"error", known<&T::why>>);
 
 struct LanePoint : TransferResult {
   bool perturbed = false;  // a neighbour of the size that was asked for
@@ -203,6 +209,19 @@ NPGPU_FORM(Drift, &T::time_class, &T::points, &T::by_round,
            called<"in_intervals", within<&T::drift, &DriftByTime::share>>,
            called<"run_to_run", [](const T& drift) { return run_to_run(drift.time_class).share; }>);
 
+NPGPU_FORM(CollectiveFigure, called<"title", [](const T& f) { return std::string(title(f.question)); }>,
+           called<"case", &T::question>, &T::smallest_us, called<"best_bus_bytes_per_s", &T::best>,
+           called<"half_rate_bytes", &T::half_bytes>, called<"limit_bus_bytes_per_s", &T::limit>, &T::limit_source,
+           called<"tree_limit_bus_bytes_per_s", &T::tree_limit>, called<"share_of_limit", &T::share>, &T::verdict,
+           known<&T::why>, called<"slowed_by", known<&T::cause>>);
+NPGPU_FORM(SlowLink, &T::devices, &T::share, &T::text);
+NPGPU_FORM(CollectiveStudy, &T::gpus, &T::device_name, &T::simulated, known<&T::library>, &T::verdict,
+           called<"operations", &T::figures>, &T::links_judged_by, &T::slow_links);
+NPGPU_FORM(StagedSize, &T::bytes, called<"chunk_bytes", &T::chunk>, &T::predicted_us,
+           called<"taken_chunk_bytes", &T::taken_chunk>, &T::advised_us, called<"best_chunk_bytes", &T::best_chunk>,
+           &T::best_us, &T::regret);
+NPGPU_FORM(StagedMessages, &T::source, &T::target, &T::pattern, &T::sizes);
+
 // ---- documents ------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -232,21 +251,22 @@ template <class Row> Json columns(const std::vector<Row>& rows) {
   return json;
 }
 
+int schema_flag() {
+  static const int flag = std::ios_base::xalloc();
+  return flag;
+}
+
 }  // namespace
 
 using Results = TraceResults;
 NPGPU_FORM(Results, called<"run", [](const T& of) { return of.trace.root; }>,
            called<"provenance", [](const T& of) { return of.trace.provenance; }>, called<"", &all_series>,
            called<"drift", &T::drifts>, called<"busy_sibling", &T::sibling>, called<"energy_figures", &T::energies>,
-           called<"rooflines",
-                  [](const T& of) {
-                    return array_of(of.rooflines, [](const Roofline& one) { return json_of(RooflineReport{one}); });
-                  }>,
+           called<"rooflines", list_of<&T::rooflines, &one_roofline_json>>,
            called<"soak_figures", list_of<&T::soaks, &sliced_soak_json>>,
            called<"piece_tables", list_of<&T::pieces, &piece_table_json>>, &T::derived, called<"matrix", &judged_node>,
-           called<"collective_studies", [](const T& of) { return array_of(of.collectives, collective_json); }>,
-           called<"partition_studies", list_of<&T::partitions, &study_json>>,
-           called<"staged_messages", list_of<&T::messages, &messages_json>>);
+           called<"collective_studies", &T::collectives>,
+           called<"partition_studies", list_of<&T::partitions, &study_json>>, called<"staged_messages", &T::messages>);
 
 // Summaries of every series. Estimates have their 95 % intervals; times are of one operation, one way.
 void report_json(std::ostream& out, const TraceResults& of) { write_document(out, "npgpu-report", 3, of); }
@@ -257,9 +277,10 @@ void report_json(std::ostream& out, const TraceResults& of) { write_document(out
 //     "transfers", "probes", "jobs": [ { header as in npgpu-report, "visits": { "bytes": [...], ... },
 //                                        "samples": { "visit": [...], ... } } ] }
 void export_json(std::ostream& out, const Trace& trace) {
-  Json json({entry("document", "npgpu-trace"),
-             entry("version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)),
-             entry("run", trace.root), entry("provenance", trace.provenance)});
+  Json json{{"document", "npgpu-trace"},
+            {"version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)},
+            {"run", json_of(trace.root)},
+            {"provenance", json_of(trace.provenance)}};
   for_each_kind([&]<class K>() {
     json[std::string(K::name)] = array_of(trace.of<K>(), [](const Series<K>& series) {
       Json one = head_of_series<K>(series, JsonOf::value);
@@ -276,8 +297,6 @@ void parameters_json(std::ostream& out, const std::vector<DeviceParameters>& dev
 }
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -334,15 +353,6 @@ Json object_of(std::span<const JsonMember> members, const void* row, JsonOf as) 
   for (const JsonMember& member : members) add_member(object, member.name, member.json(row, as), as);
   return object;
 }
-
-namespace {
-
-int schema_flag() {
-  static const int flag = std::ios_base::xalloc();
-  return flag;
-}
-
-}  // namespace
 
 std::ostream& asks_schemas(std::ostream& out) {
   out.iword(schema_flag()) = 1;

@@ -23,7 +23,6 @@ using Json = nlohmann::ordered_json;
 
 enum class JsonOf { value, schema };  // what is asked for: a value, or what its schema says of all such values
 
-Json or_null(const std::string&);  // null where it is empty
 Json json_of(double);
 Json json_of(const Provenance&);
 Json json_of(const std::vector<Lane>&);
@@ -31,11 +30,8 @@ Json json_of(const std::vector<Lane>&);
 Json sliced_soak_json(const SoakDevice&, JsonOf);  // with the course of each load
 Json soak_json(const SoakDevice&, JsonOf);
 Json piece_table_json(const PieceTable&, JsonOf);
-Json chosen_json(const CollectiveResult&);
-Json collective_json(const CollectiveStudy&);
 Json study_json(const PartitionStudy&, JsonOf);
-Json json_of(const RooflineReport&);
-Json messages_json(const StagedMessages&, JsonOf);
+Json one_roofline_json(const Roofline&, JsonOf);
 template <class T>
 requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||
          std::is_convertible_v<T, std::string_view>) Json json_of(const T& value) {
@@ -208,26 +204,11 @@ template <class Rows, class One> Json array_of(const Rows& rows, One one) {
   for (const auto& row : rows) all.push_back(one(row));
   return all;
 }
-template <class T> Json json_of(const std::vector<T>& values) {
-  return array_of(values, [](const T& value) { return json_of(value); });
-}
 
 // A list of what a function above writes.
 template <class T, class Write> Json list_by(const std::vector<T>& all, JsonOf as, Write write) {
   if (as == JsonOf::schema) return Json{{"type", "array"}, {"items", write(T{}, as)}};
   return array_of(all, [&](const T& one) { return write(one, as); });
-}
-
-// Adds the fields of a struct by name.
-template <class Struct> void add_fields(Json& object, const Struct& row) {
-  visit_fields(row, [&](const FieldInfo& f, const auto& value) { object[std::string(f.name)] = json_of(value); });
-}
-
-template <Described Struct>
-requires(!Formed<Struct>) Json json_of(const Struct& row) {
-  Json object = Json::object();
-  add_fields(object, row);
-  return object;
 }
 
 // A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).

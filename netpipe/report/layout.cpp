@@ -1,10 +1,6 @@
 #include "netpipe/report/layout.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstdint>
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/html/html.hpp"
@@ -227,28 +223,5 @@ std::string Table::html(std::string_view caption) const {
 }
 
 std::size_t text_width(const TextStyle& style) { return static_cast<std::size_t>(std::max(40, style.width)); }
-
-Page::Page(const TextStyle& style) : ink(style.color), width(text_width(style)) {}
-
-void Page::title(std::string_view name, bool simulated) {
-  const std::string line = wrapped((simulated ? "SIMULATED " : "") + std::string(name), width, 4);
-  text += (simulated ? ink.alarm(line) : ink.bold(line)) + '\n';
-}
-
-void Page::labelled(std::string_view name, std::string_view what, bool alarm) {
-  const std::string line = npgpu::labelled(name, what, width);
-  text += alarm ? ink.alarm(line) : line;
-}
-
-void Page::note(std::string_view what, bool alarm, std::size_t indent) {
-  const std::string line = spaces(indent) + wrapped(what, width, indent + 2, indent) + '\n';
-  text += alarm ? ink.alarm(line) : line;
-}
-
-void Page::note_left_out(const Table& table) {
-  if (!table.left_out().empty())
-    note(fmt::format("left out at {} columns: {}", width, fmt::join(table.left_out(), ", ")));
-  if (table.cut()) note(fmt::format("cut at {} columns: texts that end in ...", width));
-}
 
 }  // namespace npgpu

@@ -85,28 +85,4 @@ class Table {
 
 std::size_t text_width(const TextStyle&);  // 40 at least
 
-// Text as wide as the style says, in its colours.
-class Page {
- public:
-  explicit Page(const TextStyle&);
-
-  const Ink ink;
-  const std::size_t width;
-  std::string text;
-
-  void title(std::string_view name, bool simulated = false);  // bold; or in alarm, after "SIMULATED "
-  void labelled(std::string_view name, std::string_view what, bool alarm = false);
-  void note(std::string_view what, bool alarm = false, std::size_t indent = 2);  // a paragraph
-  // The header and the rows; add(i, line) adds row i.
-  template <class Add> void rows(Table& table, Add add) {
-    const auto lines = table.lines(width);
-    text += ink.dim(lines.front());
-    for (std::size_t i = 1; i < lines.size(); ++i) add(i - 1, lines[i]);
-  }
-  void rows(Table& table) {
-    rows(table, [this](std::size_t, const std::string& line) { text += line; });
-  }
-  void note_left_out(const Table&);  // what did not fit when its rows were written
-};
-
 }  // namespace npgpu

@@ -1,4 +1,5 @@
-// Energy: a row a kind of work, at the rate and the clock at which it was measured.
+// Loads: of energy a row a kind of work, at the rate and the clock at which it was measured; of a soak a row a load, at
+// its begin and at its end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,8 +44,7 @@ void add_row(Table& table, const EnergyFigure& f) {
              digits_text(f.full.clock_mhz, 4), digits_text(f.full.temperature_c, 2), f.full.causes ? "d" : ""});
 }
 
-}  // namespace
-
+// A row for each kind of work of one device.
 Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& device) {
   Table table({left("work"), decimal("pJ each"), decimal("+-%"), decimal("W"), decimal("+-%", 1), right("rate"),
                decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), decimal("°C"), left("")});
@@ -52,8 +52,6 @@ Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& 
     if (f.question.device == device) add_row(table, f);
   return table;
 }
-
-namespace {
 
 void energies_text(Document& doc, const TraceResults& of) {
   const std::vector<EnergySeries>& all = of.trace.of<Energies>();
@@ -89,11 +87,7 @@ void energies_text(Document& doc, const TraceResults& of) {
 
 const Joined<KindReport> energies_report({Energies::name, energies_text, true});
 
-}  // namespace
-
-// A soak: a row a load, at its begin and at its end.
-
-namespace {
+// ---- soaks ----
 
 std::string soak_rate_text(const SoakFigure& f, double rate) {
   if (!(rate > 0)) return "-";
@@ -118,30 +112,6 @@ void add_wrong_words(Document& doc, const std::vector<SoakSample>& words) {
   if (words.size() > most_words_shown)
     doc.note(fmt::format("{} more wrong words are in the trace", words.size() - most_words_shown), true);
 }
-
-}  // namespace
-
-Table soak_table(const SoakDevice& device) {
-  const bool has_changes = std::ranges::any_of(
-      device.loads, [](const SoakFigure& f) { return std::isfinite(f.change.low + f.change.high); });
-  Table table({left("load"), right("begin"), right("end"), decimal("change %"), right("95 %", 0, has_changes),
-               right("lowest", 3), decimal("MHz", 2), decimal("C max"), decimal("W", 1), right("compared %", 4),
-               right("wrong"), right("slices", 5)});
-  for (const SoakFigure& f : device.loads) {
-    const bool has_course = f.rates.size() > 1;
-    table.row({"  " + f.name(), soak_rate_text(f, f.begin.value), has_course ? soak_rate_text(f, f.end.value) : "-",
-               has_course && std::isfinite(f.change.value) ? fmt::format("{:+.1f}", 100 * f.change.value) : "-",
-               std::isfinite(f.change.low + f.change.high)
-                   ? fmt::format("{:+.1f} .. {:+.1f}", 100 * f.change.low, 100 * f.change.high)
-                   : "-",
-               soak_rate_text(f, f.lowest), digits_text(f.clock_mhz, 4), digits_text(f.temperature_c, 3),
-               digits_text(f.power_w, 4), compared_text(f.compared), std::to_string(f.mismatches),
-               std::to_string(f.slices)});
-  }
-  return table;
-}
-
-namespace {
 
 void soaks_text(Document& doc, const TraceResults& of) {
   for (const SoakDevice& device : of.soaks) {
@@ -173,6 +143,26 @@ std::vector<Section> soak_sections(const TraceResults& of) {
 const Joined<KindReport> soaks_report({Soaks::name, soaks_text, true, soak_sections});
 
 }  // namespace
+
+Table soak_table(const SoakDevice& device) {
+  const bool has_changes = std::ranges::any_of(
+      device.loads, [](const SoakFigure& f) { return std::isfinite(f.change.low + f.change.high); });
+  Table table({left("load"), right("begin"), right("end"), decimal("change %"), right("95 %", 0, has_changes),
+               right("lowest", 3), decimal("MHz", 2), decimal("C max"), decimal("W", 1), right("compared %", 4),
+               right("wrong"), right("slices", 5)});
+  for (const SoakFigure& f : device.loads) {
+    const bool has_course = f.rates.size() > 1;
+    table.row({"  " + f.name(), soak_rate_text(f, f.begin.value), has_course ? soak_rate_text(f, f.end.value) : "-",
+               has_course && std::isfinite(f.change.value) ? fmt::format("{:+.1f}", 100 * f.change.value) : "-",
+               std::isfinite(f.change.low + f.change.high)
+                   ? fmt::format("{:+.1f} .. {:+.1f}", 100 * f.change.low, 100 * f.change.high)
+                   : "-",
+               soak_rate_text(f, f.lowest), digits_text(f.clock_mhz, 4), digits_text(f.temperature_c, 3),
+               digits_text(f.power_w, 4), compared_text(f.compared), std::to_string(f.mismatches),
+               std::to_string(f.slices)});
+  }
+  return table;
+}
 
 // A column of all slices.
 template <auto At>

@@ -34,9 +34,6 @@ Section numa_section(const NodeMatrix&);
 // What the marks of the tables mean, and of which sizes they are.
 std::vector<std::string> matrix_notes(const NodeMatrix&);
 
-// "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
-std::string verdict_word(const HealthFinding&);
-
 // A GPU among those of its model that others shared, in words and cells.
 
 // "cuda:0 among 7 NVIDIA H200s of others", a row for each figure; or a note that there are none.

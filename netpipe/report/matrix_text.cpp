@@ -1,3 +1,4 @@
+// A node's devices as tables, and what is wrong with their copies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -74,6 +75,91 @@ Table table_of_sampled(const NodeMatrix& node, const RateMatrix& matrix) {
 bool fits_width(Table& table, std::size_t width) {
   return std::ranges::all_of(table.lines(width),
                              [&](const std::string& line) { return display_width(line) <= width + 1; });
+}
+
+// "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
+std::string verdict_word(const HealthFinding& finding) {
+  if (finding.health != Health::fail) return finding.health == Health::pass ? "OK" : upper_case(name(finding.health));
+  return finding.if_failed == CheckVerdict::failed_to_run ? "FAILED" : upper_case(name(finding.if_failed));
+}
+
+constexpr Direction directions[] = {Direction::h2d, Direction::d2h};
+
+std::string node_text(int node) { return node < 0 ? "-" : std::to_string(node); }
+
+Table table_of(const NumaMatrix& numa) {
+  std::vector<Column> columns{left("GPU"), right("system says"), right("fastest")};
+  for (const int node : numa.host_nodes)
+    for (const Direction direction : directions)
+      columns.push_back(decimal(fmt::format("{} {}", name(direction), node)));
+  Table table(std::move(columns));
+  for (const NumaGpu& gpu : numa.gpus) {
+    std::vector<std::string> cells{gpu.id, node_text(gpu.system_node), node_text(gpu.fastest_node)};
+    for (const int node : numa.host_nodes)
+      for (const Direction direction : directions) {
+        const NumaCell* const cell = gpu.find(node, direction);
+        cells.push_back(cell ? digits_text(cell->rate.value * 1e-9) + (cell->doubtful ? "*" : "") : "-");
+      }
+    table.row(std::move(cells));
+  }
+  return table;
+}
+
+std::string note_of(const NumaMatrix& numa) {
+  std::set<std::string> sizes;
+  bool is_any_doubtful = false;
+  for (const NumaGpu& gpu : numa.gpus)
+    for (const NumaCell& cell : gpu.cells) {
+      sizes.insert(size_text(cell.bytes));
+      is_any_doubtful |= cell.doubtful;
+    }
+  return fmt::format("copies of {}, buffers and thread on the NUMA node; costs have the intervals of both rates{}",
+                     fmt::join(sizes, " and "), is_any_doubtful ? "; *: unsteady, or disturbed by others" : "");
+}
+
+void add_head(Document& doc, const NodeMatrix& node) {
+  const bool simulated = std::ranges::any_of(node.devices, &NodeMatrix::Device::simulated);
+  std::vector<std::string> names, ids;
+  for (const NodeMatrix::Device& one : node.devices) {
+    ids.push_back(one.id);
+    if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
+  }
+  const std::string which =
+      ids.size() <= 2 ? fmt::format("{}", fmt::join(ids, ", ")) : ids.front() + " to " + ids.back();
+  doc.title(fmt::format("matrix of {}", counted(node.devices.size(), "GPU")), simulated);
+  doc.labelled("devices", fmt::format("{}: {}", which, fmt::join(names, ", ")));
+  if (!node.links.empty()) doc.labelled("links", fmt::format("{}", fmt::join(node.links, "; ")));
+}
+
+// Below each other, as the tables of a report are.
+void add_plain(Document& doc, Section section) {
+  if (section.is_empty()) return;
+  if (section.table) {
+    doc.gap();
+    doc.note(section.name);
+    doc.table(std::move(*section.table));
+    doc.left_out();
+  }
+  for (const std::string& note : section.notes) doc.note(note);
+  for (Entry& entry : section.entries) doc.add(std::move(entry));
+}
+
+// The likeliest cause goes with what was found; the others follow.
+void add_finding(Document& doc, const NodeFinding& finding) {
+  const bool is_bad = finding.health != Health::pass && finding.health != Health::skip;
+  constexpr std::size_t indent = 12;
+  if (finding.explanations.empty()) return doc.labelled(verdict_word(finding), finding.text, is_bad);
+  const Explanation& first = finding.explanations.front();
+  doc.labelled(verdict_word(finding), finding.text + ". Likely cause: " + first.what, is_bad);
+  if (!first.evidence.empty() && first.evidence != finding.text) doc.note("read: " + first.evidence, false, indent);
+  if (!first.remedy.empty()) doc.note("do: " + first.remedy, false, indent);
+  for (std::size_t i = 1; i < finding.explanations.size(); ++i) {
+    const Explanation& other = finding.explanations[i];
+    doc.note(fmt::format("or: {}{}{}", other.what, other.evidence.empty() ? "" : fmt::format(" ({})", other.evidence),
+                         other.remedy.empty() ? "" : "; " + other.remedy),
+             false, indent);
+  }
+  if (!finding.basis.empty()) doc.note("limit: " + finding.basis, false, indent);
 }
 
 }  // namespace
@@ -178,49 +264,6 @@ std::vector<std::string> matrix_notes(const NodeMatrix& node) {
   return notes;
 }
 
-std::string verdict_word(const HealthFinding& finding) {
-  if (finding.health != Health::fail) return finding.health == Health::pass ? "OK" : upper_case(name(finding.health));
-  return finding.if_failed == CheckVerdict::failed_to_run ? "FAILED" : upper_case(name(finding.if_failed));
-}
-
-namespace {
-
-constexpr Direction directions[] = {Direction::h2d, Direction::d2h};
-
-std::string node_text(int node) { return node < 0 ? "-" : std::to_string(node); }
-
-Table table_of(const NumaMatrix& numa) {
-  std::vector<Column> columns{left("GPU"), right("system says"), right("fastest")};
-  for (const int node : numa.host_nodes)
-    for (const Direction direction : directions)
-      columns.push_back(decimal(fmt::format("{} {}", name(direction), node)));
-  Table table(std::move(columns));
-  for (const NumaGpu& gpu : numa.gpus) {
-    std::vector<std::string> cells{gpu.id, node_text(gpu.system_node), node_text(gpu.fastest_node)};
-    for (const int node : numa.host_nodes)
-      for (const Direction direction : directions) {
-        const NumaCell* const cell = gpu.find(node, direction);
-        cells.push_back(cell ? digits_text(cell->rate.value * 1e-9) + (cell->doubtful ? "*" : "") : "-");
-      }
-    table.row(std::move(cells));
-  }
-  return table;
-}
-
-std::string note_of(const NumaMatrix& numa) {
-  std::set<std::string> sizes;
-  bool is_any_doubtful = false;
-  for (const NumaGpu& gpu : numa.gpus)
-    for (const NumaCell& cell : gpu.cells) {
-      sizes.insert(size_text(cell.bytes));
-      is_any_doubtful |= cell.doubtful;
-    }
-  return fmt::format("copies of {}, buffers and thread on the NUMA node; costs have the intervals of both rates{}",
-                     fmt::join(sizes, " and "), is_any_doubtful ? "; *: unsteady, or disturbed by others" : "");
-}
-
-}  // namespace
-
 Section numa_section(const NodeMatrix& node) {
   const NumaMatrix& numa = node.numa;
   Section section{.name = "copies between NUMA nodes of the host and GPUs, GB/s: pinned memory, by copy engines"};
@@ -272,57 +315,6 @@ Section among_section(const AmongOthers& of) {
   section.notes.emplace_back("95 %: the interval here, against the others' median. Others are one value a GPU");
   return section;
 }
-
-// A node's devices as tables, and what is wrong with their copies.
-
-namespace {
-
-void add_head(Document& doc, const NodeMatrix& node) {
-  const bool simulated = std::ranges::any_of(node.devices, &NodeMatrix::Device::simulated);
-  std::vector<std::string> names, ids;
-  for (const NodeMatrix::Device& one : node.devices) {
-    ids.push_back(one.id);
-    if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
-  }
-  const std::string which =
-      ids.size() <= 2 ? fmt::format("{}", fmt::join(ids, ", ")) : ids.front() + " to " + ids.back();
-  doc.title(fmt::format("matrix of {}", counted(node.devices.size(), "GPU")), simulated);
-  doc.labelled("devices", fmt::format("{}: {}", which, fmt::join(names, ", ")));
-  if (!node.links.empty()) doc.labelled("links", fmt::format("{}", fmt::join(node.links, "; ")));
-}
-
-// Below each other, as the tables of a report are.
-void add_plain(Document& doc, Section section) {
-  if (section.is_empty()) return;
-  if (section.table) {
-    doc.gap();
-    doc.note(section.name);
-    doc.table(std::move(*section.table));
-    doc.left_out();
-  }
-  for (const std::string& note : section.notes) doc.note(note);
-  for (Entry& entry : section.entries) doc.add(std::move(entry));
-}
-
-// The likeliest cause goes with what was found; the others follow.
-void add_finding(Document& doc, const NodeFinding& finding) {
-  const bool is_bad = finding.health != Health::pass && finding.health != Health::skip;
-  constexpr std::size_t indent = 12;
-  if (finding.explanations.empty()) return doc.labelled(verdict_word(finding), finding.text, is_bad);
-  const Explanation& first = finding.explanations.front();
-  doc.labelled(verdict_word(finding), finding.text + ". Likely cause: " + first.what, is_bad);
-  if (!first.evidence.empty() && first.evidence != finding.text) doc.note("read: " + first.evidence, false, indent);
-  if (!first.remedy.empty()) doc.note("do: " + first.remedy, false, indent);
-  for (std::size_t i = 1; i < finding.explanations.size(); ++i) {
-    const Explanation& other = finding.explanations[i];
-    doc.note(fmt::format("or: {}{}{}", other.what, other.evidence.empty() ? "" : fmt::format(" ({})", other.evidence),
-                         other.remedy.empty() ? "" : "; " + other.remedy),
-             false, indent);
-  }
-  if (!finding.basis.empty()) doc.note("limit: " + finding.basis, false, indent);
-}
-
-}  // namespace
 
 Document matrix_document(const NodeMatrix& node, std::size_t width) {
   Document doc;

@@ -80,7 +80,7 @@ void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& dev
   out << to_text(parameters_document(devices, detail), style);
 }
 
-// Papers' figures and a device's parameters, as text and JSON.
+// ---- papers' figures ----
 
 namespace {
 

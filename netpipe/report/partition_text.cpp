@@ -173,7 +173,7 @@ std::vector<SplitPoint> split_points(const PartitionRow& row) {
                    row.gain_us[i]});
   return all;
 }
-// Of the unsplit run, by stage.
+// The unsplit run's times, by stage.
 Json stages_of(const PartitionRow& row, JsonOf as) {
   Json object = empty_object(as);
   for (std::size_t i = 0; i < row.stages_us.size(); ++i) {

@@ -90,7 +90,7 @@ void note_classes(Document& doc, const RateClasses& found) {
                   largest_divisor, largest_divisor, fmt::join(parts, "; ")));
 }
 
-// Of a host: the largest product that one core computed; null where none did.
+// The largest product that one core of a host computed; null where none did.
 const ProbeResult* of_one_core(const std::vector<ProbeResult>& rates) {
   const ProbeResult* one = nullptr;
   for (const ProbeResult& r : rates)
@@ -102,7 +102,7 @@ bool same_product(const ProbeResult& r, const ProbeResult* other) {
          kind_of_product(r.axes) == kind_of_product(other->axes);
 }
 
-// Of a host: the fewest cores that reach the best rate, within 1 %, of a product that was measured over cores.
+// The fewest cores of a host that reach the best rate, within 1 %, of a product that was measured over cores.
 void note_cores(Document& doc, const ProbeSeries& probe, const std::vector<ProbeResult>& rates) {
   const ProbeResult *const one = of_one_core(rates), *best = nullptr;
   const auto same = [&](const ProbeResult& r) { return same_product(r, one); };
@@ -198,7 +198,7 @@ class ProbeText {
     add(left(head, 0, shown), [axis](const Row& row) { return std::string(name(row.shape.*axis)); });
   }
 
-  // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
+  // Only what differs between patterns or matrices has a column; what all shapes of a pattern have stands below.
   void shape_columns() {
     const bool memory = std::ranges::any_of(probe_.visits, [](const auto& visit) { return visit.axes.bytes > 0; });
     const auto shown = [&](auto axis) { return every_ || differs(probe_, axis); };

@@ -107,22 +107,6 @@ std::set<std::string> roofs_held_against(const RooflineReport& of) {
   return all;
 }
 
-}  // namespace
-
-Table roof_table(const Roofline& device) {
-  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
-               right("95 % interval", 2), left("shape", 4)});
-  for (const Roof& roof : device.roofs) {
-    const auto ridge = std::ranges::find_if(
-        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
-    const bool has = ridge != device.ridges.end();
-    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
-               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
-               has ? range_text(ridge->intensity) : "-", roof.at});
-  }
-  return table;
-}
-
 Document roofline_document(const RooflineReport& of) {
   Document doc;
   const Roofline& device = of.roofline;
@@ -142,6 +126,22 @@ Document roofline_document(const RooflineReport& of) {
   return doc;
 }
 
+}  // namespace
+
+Table roof_table(const Roofline& device) {
+  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
+               right("95 % interval", 2), left("shape", 4)});
+  for (const Roof& roof : device.roofs) {
+    const auto ridge = std::ranges::find_if(
+        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
+    const bool has = ridge != device.ridges.end();
+    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
+               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
+               has ? range_text(ridge->intensity) : "-", roof.at});
+  }
+  return table;
+}
+
 void roofline_text(std::ostream& out, std::span<const RooflineReport> all, const TextStyle& style) {
   Document doc;
   for (const RooflineReport& one : all) {
@@ -151,62 +151,23 @@ void roofline_text(std::ostream& out, std::span<const RooflineReport> all, const
   out << to_text(doc, style);
 }
 
-namespace {
+NPGPU_FORM(Roof, &T::name, called<"kind", [](const T& roof) { return roof.is_memory ? "memory" : "arithmetic"; }>,
+           called<"rate_per_s", &T::rate>, &T::clock_mhz, &T::at, &T::doubts);
+NPGPU_FORM(Ridge, &T::arithmetic, &T::memory, &T::intensity);
+NPGPU_FORM(PlacedKernel::Use, &T::roof, &T::share);
+template <auto At> inline constexpr auto of_kernel = within<&PlacedKernel::kernel, At>;
+NPGPU_FORM(PlacedKernel, of_kernel<&UserKernel::name>, of_kernel<&UserKernel::launches>,
+           of_kernel<&UserKernel::operations>, of_kernel<&UserKernel::bytes>,
+           us<"time_us", of_kernel<&UserKernel::time>>, &T::intensity, called<"operations_per_s", &T::rate>,
+           known<&T::bound>, &T::share, &T::least_us, &T::uses, &T::unknown);
+template <auto At> inline constexpr auto of_roofline = within<&RooflineReport::roofline, At>;
+NPGPU_FORM(RooflineReport, of_roofline<&Roofline::device>, of_roofline<&Roofline::device_name>,
+           of_roofline<&Roofline::simulated>, of_roofline<&Roofline::roofs>, of_roofline<&Roofline::ridges>,
+           &T::kernels, of_roofline<&Roofline::missing>);
 
-Json use_json(const PlacedKernel::Use& use) { return Json({entry("roof", use.roof), entry("share", use.share)}); }
-
-Json placed_json(const PlacedKernel& p) {
-  return Json({entry("name", p.kernel.name),
-               entry("launches", p.kernel.launches),
-               entry("operations", p.kernel.operations()),
-               entry("bytes", p.kernel.bytes()),
-               entry("time_us", microseconds(p.kernel.time)),
-               entry("intensity", p.intensity),
-               entry("operations_per_s", p.rate),
-               entry("bound", or_null(p.bound)),
-               entry("share", p.share),
-               entry("least_us", p.least_us),
-               {"uses", array_of(p.uses, use_json)},
-               entry("unknown", p.unknown)});
-}
-
-}  // namespace
-
-// One device:
-//   { device, device_name, simulated,
-//     "roofs": [ { name, kind ("memory" or "arithmetic"), rate_per_s, clock_mhz, at (the shape), doubts } ],
-//     "ridges": [ { arithmetic, memory, intensity (operations a byte) } ],
-//     "kernels": [ { name, launches, operations, bytes (of the memory), time_us, intensity, operations_per_s, bound,
-//       share (of its time that it could not do without), least_us, "uses": [ { roof, share } ], unknown (roofs that
-//       the trace lacks) } ],
-//     missing }
-Json json_of(const RooflineReport& of) {
-  const Roofline& device = of.roofline;
-  return Json({entry("device", device.device),
-               entry("device_name", device.device_name),
-               entry("simulated", device.simulated),
-               {"roofs", array_of(device.roofs,
-                                  [](const Roof& r) {
-                                    return Json({entry("name", r.name),
-                                                 entry("kind", r.is_memory ? "memory" : "arithmetic"),
-                                                 entry("rate_per_s", r.rate), entry("clock_mhz", r.clock_mhz),
-                                                 entry("at", r.at), entry("doubts", r.doubts)});
-                                  })},
-               {"ridges", array_of(device.ridges,
-                                   [](const Ridge& r) {
-                                     return Json({entry("arithmetic", r.arithmetic), entry("memory", r.memory),
-                                                  entry("intensity", r.intensity)});
-                                   })},
-               {"kernels", array_of(of.kernels, placed_json)},
-               entry("missing", device.missing)});
-}
-
+Json one_roofline_json(const Roofline& of, JsonOf as) { return form_of(RooflineReport{of}, as); }
 void roofline_json(std::ostream& out, std::span<const RooflineReport> all) {
-  write_json(out,
-             {entry("document", "npgpu-roofline"),
-              entry("version", 1),
-              {"devices", array_of(all, [](const RooflineReport& one) { return json_of(one); })}},
-             1);
+  write_document(out, "npgpu-roofline", 1, Listed<"devices", RooflineReport>{{all.begin(), all.end()}});
 }
 
 }  // namespace npgpu

@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <iterator>
-#include <tuple>
-
 #include "netpipe/report/overview/sections.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
@@ -57,10 +51,11 @@ std::string limit_text(const TransferSeries& series) {
 }
 std::string limit_text(const ProbeSeries& series) { return probe_rate_text(series.question, series.limit.per_s); }
 
-}  // namespace
+// "B"; empty where nothing is counted.
+std::string work_unit(const CollectiveCase&) { return "B"; }
+std::string work_unit(const auto&) { return {}; }
 
-std::string work_unit(const TransferCase&) { return "B"; }
-std::string work_unit(const ProbeCase& c) { return std::string(counted_of(c).unit); }
+}  // namespace
 
 template <class K> std::string point_text(const Series<K>& series) {
   const auto all = results(series);

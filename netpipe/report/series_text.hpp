@@ -15,12 +15,6 @@
 
 namespace npgpu {
 
-// "B", "FLOP", "OP", "loads"; empty where nothing is counted.
-std::string work_unit(const TransferCase&);
-std::string work_unit(const ProbeCase&);
-inline std::string work_unit(const CollectiveCase&) { return "B"; }
-template <class Case> std::string work_unit(const Case&) { return {}; }
-
 // "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.
 std::string lane_name(const TransferCase&, std::uint32_t lane);
 std::vector<std::uint32_t> measured_lanes(const TransferCase&);
@@ -68,8 +62,6 @@ struct KindReport {
 
 // A row for each load of one device.
 Table soak_table(const SoakDevice&);
-// A row for each kind of work of one device.
-Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 
 // What a trace is about where it is not about one device's figures: collectives, energies, soaks, copies of pieces, the
 // partition method.
@@ -79,9 +71,8 @@ Document studies_document(const TraceResults&);
 Document lone_series_document(const TraceResults&, const Overview&);
 // What a screen has of studies.
 std::vector<Section> study_sections(const TraceResults&);
-std::string operation_text(const CollectiveCase&);  // "all-reduce, fp32, in CUDA graphs"
-// Of a table or picture of all: what every operation has (" (fp32)", or nothing), and what it is and by what it differs
-// ("all-reduce, in graphs").
+// What a table or picture of all says once, of every operation (" (fp32)", or nothing), and what each operation is and
+// differs by ("all-reduce, in graphs").
 struct OperationNames {
   std::string all;
   std::vector<std::string> each;
@@ -95,7 +86,6 @@ void facts_text(Document&, const TraceResults&, std::size_t series_in_trace);
 void curve_text(Document&, std::span<const TransferResult> one_lane, std::size_t copies, bool queued);
 // How the devices are built and what streams cost on them.
 Document parameters_document(const std::vector<DeviceParameters>&, Detail);
-Document roofline_document(const RooflineReport&);
 Table roof_table(const Roofline&);
 Document messages_document(std::span<const StagedMessages>);
 Document partition_document(const TraceResults&);

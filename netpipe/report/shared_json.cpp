@@ -1,3 +1,4 @@
+// What a node shares with others, as JSON: nothing in it says whose the node is.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::vector<std::string> names_in(const Overview& all) {
   return names;
 }
 
-// Of the trace's, what is in the document.
+// The trace's own texts that are in the document.
 std::vector<std::string> texts_in(const SharedNode& node) {
   std::vector<std::string> texts{node.tool_version, node.host_cpu};
   for (const SharedGpu& gpu : node.gpus) texts.insert(texts.end(), {gpu.name, gpu.driver});

@@ -128,18 +128,21 @@ constexpr int servers_process = 1, streams_process = 2;
 constexpr int lanes_of_server = 1000;  // tids of a server: 1000 * server + lane
 
 Json metadata(const char* what, int process, int thread, Json arguments) {
-  return Json(
-      {entry("name", what), entry("ph", "M"), entry("pid", process), entry("tid", thread), entry("args", arguments)});
+  return {{"name", what}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", std::move(arguments)}};
 }
 
 std::int64_t nanoseconds(Seconds t) { return std::llround(t.count() * 1e9); }
 
 Json event(const TimelineEntry& e, const std::string& title, int process, int thread) {
   const std::int64_t start = nanoseconds(e.start), end = nanoseconds(e.end);
-  return Json({entry("name", title), entry("cat", e.stage), entry("ph", "X"),
-               entry("ts", static_cast<double>(start) / 1e3), entry("dur", static_cast<double>(end - start) / 1e3),
-               entry("pid", process), entry("tid", thread),
-               entry("args", Json{entry("chunk", e.chunk), entry("queue", e.queue)})});
+  return {{"name", title},
+          {"cat", name(e.stage)},
+          {"ph", "X"},
+          {"ts", static_cast<double>(start) / 1e3},
+          {"dur", static_cast<double>(end - start) / 1e3},
+          {"pid", process},
+          {"tid", thread},
+          {"args", {{"chunk", e.chunk}, {"queue", e.queue}}}};
 }
 
 }  // namespace
@@ -184,7 +187,7 @@ void simulation_chrome(std::ostream& out, const Simulation& s) {
       events.push_back(
           event(e, title, streams_process, stream_thread(e.chunk % s.streams, static_cast<std::size_t>(e.stage))));
   }
-  write_json(out, Json{entry("displayTimeUnit", "ns"), entry("traceEvents", events)}, -1);
+  write_json(out, Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}, -1);
 }
 
 }  // namespace npgpu

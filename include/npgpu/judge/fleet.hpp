@@ -244,6 +244,8 @@ Fleet judge_fleet(const std::vector<FleetRun>&, const FleetRules& = {});
 
 // ---- reports --------------------------------------------------------------------------------------------------------
 
+// "20 suspects of 10000 GPUs", "no suspect among 8 GPUs"
+std::string verdict_text(const Fleet&);
 // "--exclude=node3,node7" for Slurm; empty where nothing is confirmed.
 std::string exclude_text(const Fleet&);
 // Groups, suspects with findings and causes, what could not be read. `all`: also every item of every group.

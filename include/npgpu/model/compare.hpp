@@ -105,13 +105,15 @@ struct PointComparison : Change {
 };
 
 // A curve: a case, or one lane of it; of pieces one way to copy them.
-struct CaseComparison {
+struct ComparedCase {
   std::string_view kind{};  // K::name
   std::string title{};      // devices as A names them
   std::string name{};       // shorter, for a sentence: "H2D pinned, async copies"
   std::uint32_t lane = 0;
   TimeClass time_class = TimeClass::device_copies;
   bool trials_stand_in = false;  // a side has one visit to each point: its trials are taken for rounds
+};
+struct CaseComparison : ComparedCase {
   std::vector<PartComparison> parts{};
   std::vector<PointComparison> points{};
   Verdict verdict = Verdict::same;  // the worst of its parts and points

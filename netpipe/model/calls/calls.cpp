@@ -1,9 +1,5 @@
 #include "netpipe/model/calls/calls.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "netpipe/model/jobs/job_points.hpp"
 #include "netpipe/model/medians.hpp"
 
@@ -99,7 +95,7 @@ struct Frees {
   std::string call{};
   std::vector<CallResult> slowed{};  // sizes that were followed by slower reads
 };
-// Of cudaFree itself, where two sizes or more were followed by clearing; else of what else frees memory.
+// The frees are cudaFree's own where two sizes or more were followed by clearing, else those of what else frees memory.
 Frees frees_of(const std::vector<const CallSeries*>& all) {
   for (const Call call : {Call::free, Call::pool_trim, Call::process_free, Call::process_end, Call::managed_free})
     for (const CallSeries* series : all) {

@@ -21,7 +21,7 @@ struct GraphRow {
   // overlap).
   std::optional<double> pays_after;
 };
-// Of one device, by form and number.
+// The rows of one device, by form and number.
 std::vector<GraphRow> graph_rows(const std::vector<CallSeries>&, const std::string& device);
 // The fewest kernels from which on, at every number measured, the graph is done sooner and the intervals are apart.
 std::optional<std::uint32_t> pays_from(const std::vector<GraphRow>&, GraphForm);

@@ -2,17 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <optional>
-#include <utility>
-
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/model/figures.hpp"
-#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 
@@ -60,6 +52,48 @@ bool set_disturbed(Change& c, const CaseCurve& curve, const Indices& points) {
   return false;
 }
 
+double value_in(Scale scale, const Reading& reading) {
+  return scale == Scale::time ? reading.log_us : reading.log_us + reading.log_mhz;
+}
+
+// Medians over the rounds of each run where there are enough runs; else all rounds.
+std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rounds_of_run) {
+  std::vector<double> numbers;
+  if (rounds_of_run.size() >= enough_runs)
+    for (const auto& [run, rounds] : rounds_of_run) numbers.push_back(median(rounds));
+  else
+    for (const auto& [run, rounds] : rounds_of_run) numbers.insert(numbers.end(), rounds.begin(), rounds.end());
+  return numbers;
+}
+
+double share_of(double log) { return std::expm1(log); }
+
+void judge(Change& c) {
+  if (c.verdict != Verdict::same) return;
+  const Reason how = std::exchange(c.reason, Reason::none);
+  if (std::isnan(c.p)) {
+    c.verdict = Verdict::cannot_tell;
+    c.reason = Reason::few_values;
+  } else if (c.p < significant && std::abs(c.own) > c.tolerance) {
+    c.verdict = c.own > 0 ? Verdict::slower : Verdict::faster;
+    c.reason = how;
+    const double cycles = c.own > 0 ? c.cycles : -c.cycles;
+    if (cycles <= c.tolerance) c.reason = Reason::clock;
+  } else if (c.low < -c.tolerance || c.high > c.tolerance) {
+    c.verdict = Verdict::cannot_tell;
+    c.reason = how == Reason::two_times ? how : Reason::interval;
+  }
+}
+
+constexpr std::size_t least_for_thirds = 6;
+
+Indices common_points(const CaseCurve& curve) {
+  Indices common;
+  for (std::size_t i = 0; i < curve.points.size(); ++i)
+    if (is_common(curve.points[i])) common.push_back(i);
+  return common;
+}
+
 }  // namespace
 
 bool is_common(const CurvePoint& point) {
@@ -74,25 +108,7 @@ double reference_of(const CurvePoint& point, Scale scale) {
   return all.empty() ? not_measured : median(all);
 }
 
-double value_in(Scale scale, const Reading& reading) {
-  return scale == Scale::time ? reading.log_us : reading.log_us + reading.log_mhz;
-}
-
 std::size_t band_of(const CurvePoint& point) { return DriftByTime::band(std::exp(reference_of(point, Scale::time))); }
-
-namespace {
-
-// Medians over the rounds of each run where there are enough runs; else all rounds.
-std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rounds_of_run) {
-  std::vector<double> numbers;
-  if (rounds_of_run.size() >= enough_runs)
-    for (const auto& [run, rounds] : rounds_of_run) numbers.push_back(median(rounds));
-  else
-    for (const auto& [run, rounds] : rounds_of_run) numbers.insert(numbers.end(), rounds.begin(), rounds.end());
-  return numbers;
-}
-
-}  // namespace
 
 std::array<std::vector<double>, 2> numbers_of(std::span<const CurveAt> points, Scale scale,
                                               double (*of_round)(std::span<const double>)) {
@@ -120,29 +136,6 @@ std::array<std::vector<double>, 2> numbers_of(const CaseCurve& curve, const Indi
   return numbers_of(of, scale, mean_of);
 }
 
-namespace {
-
-double share_of(double log) { return std::expm1(log); }
-
-void judge(Change& c) {
-  if (c.verdict != Verdict::same) return;
-  const Reason how = std::exchange(c.reason, Reason::none);
-  if (std::isnan(c.p)) {
-    c.verdict = Verdict::cannot_tell;
-    c.reason = Reason::few_values;
-  } else if (c.p < significant && std::abs(c.own) > c.tolerance) {
-    c.verdict = c.own > 0 ? Verdict::slower : Verdict::faster;
-    c.reason = how;
-    const double cycles = c.own > 0 ? c.cycles : -c.cycles;
-    if (cycles <= c.tolerance) c.reason = Reason::clock;
-  } else if (c.low < -c.tolerance || c.high > c.tolerance) {
-    c.verdict = Verdict::cannot_tell;
-    c.reason = how == Reason::two_times ? how : Reason::interval;
-  }
-}
-
-}  // namespace
-
 Tested set_change(Change& c, const std::array<std::vector<double>, 2>& numbers, double reference, const Beyond& beyond,
                   double cycles) {
   Tested tested{&c};
@@ -152,7 +145,7 @@ Tested set_change(Change& c, const std::array<std::vector<double>, 2>& numbers, 
   c.b = std::exp(reference + median(numbers[1]));
   c.change = share_of(time.value);
   c.cycles = cycles;
-  // Of what it changed by, all that its class did, or nothing of it.
+  // The class's change counts whole or not at all, whichever leaves the case less of its own.
   const double least = time.value - std::max(beyond.shared, 0.0), most = time.value - std::min(beyond.shared, 0.0);
   tested.own = least > 0 ? least : most < 0 ? most : 0;
   tested.error = time.error;
@@ -199,26 +192,13 @@ void judge_all(std::vector<Tested>& all) {
     Change& c = *all[i].change;
     c.p = corrected[i];
     if (std::isfinite(all[i].error)) {
-      // Of all tests the first that Holm's correction looks at.
+      // Holm's correction looks at the first of all tests with this level.
       const double sure = student_quantile(1 - significant / tests / 2, all[i].freedom) * all[i].error;
       c.shown = share_of(std::max(std::log1p(c.tolerance), sure) + nine_in_ten * all[i].error);
     }
     judge(c);
   }
 }
-
-namespace {
-
-constexpr std::size_t least_for_thirds = 6;
-
-Indices common_points(const CaseCurve& curve) {
-  Indices common;
-  for (std::size_t i = 0; i < curve.points.size(); ++i)
-    if (is_common(curve.points[i])) common.push_back(i);
-  return common;
-}
-
-}  // namespace
 
 std::vector<Part> thirds_of(const CaseCurve& curve) { return thirds_of(common_points(curve)); }
 

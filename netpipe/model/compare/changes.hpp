@@ -1,4 +1,5 @@
-// How two sides differ over some points of a curve: one number for each round or run, and a test on these.
+// How two sides differ over some points of a curve: one number for each round or run, and a test on these; which points
+// are judged together; what work costs in energy.
 #pragma once
 
 #include <array>
@@ -26,11 +27,10 @@ constexpr std::size_t enough_runs = 3;
 bool is_common(const CurvePoint&);
 // The median of all its readings of both sides; NaN where there is none.
 double reference_of(const CurvePoint&, Scale);
-double value_in(Scale, const Reading&);
 // The band of a point's time, as DriftByTime has it.
 std::size_t band_of(const CurvePoint&);
-// Of each side: what `of_round` makes of the logarithms over these points, less their references; of each run on a side
-// with enough of them, else of each round that visited half of the points.
+// Each side's numbers: what `of_round` makes of the logarithms over these points, less their references; one for each
+// run where the side has enough of them, else one for each round that visited half of the points.
 std::array<std::vector<double>, 2> numbers_of(std::span<const CurveAt>, Scale,
                                               double (*of_round)(std::span<const double>));
 // The same of points of one curve, with means.
@@ -65,7 +65,7 @@ Tested set_change(Change&, const std::array<std::vector<double>, 2>& numbers, do
 // Corrects p over all of them, sets what each could have shown, and judges.
 void judge_all(std::vector<Tested>&);
 
-// Which points of a curve are judged together.
+// ---- which points of a curve are judged together ----
 
 struct Part {
   Third third = Third::all;  // whose tolerance it has
@@ -76,8 +76,9 @@ struct Part {
 std::vector<Part> thirds_of(const CaseCurve&);
 std::vector<Part> thirds_of(const Indices&);  // of these points, in their order
 
-// Of the points that both sides have: those of at least an eighth of the largest size, the three first of up to 64 KiB,
-// or those whose rate is within 2 % of the best among the larger half. None where no such point is common.
+// The figure's points among those that both sides have: those of at least an eighth of the largest size, the three
+// first of up to 64 KiB, or those whose rate is within 2 % of the best among the larger half. None where no such point
+// is common.
 Part part_of_figure(const CaseCurve&, Among);
 // "64 MiB .. 192 MiB": the first and the last of some points.
 std::string span_text(const CaseCurve&, const Indices&);
@@ -89,7 +90,7 @@ std::string figure_name(const FigureChoice&, const CaseCurve&, const Indices&);
 // From us to the figure's unit, with the work of its points.
 double in_unit(double us, FigureUnit, const CaseCurve&, const Indices&);
 
-// What work costs in energy, before and now.
+// ---- energy ----
 
 // One for each kind of work, in the order of A, then those that B alone has. `tolerance`: as given, else usual.
 std::vector<EnergyChange> energy_changes(const std::vector<Run>&, std::optional<double> tolerance);

@@ -3,16 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <set>
-#include <utility>
-
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/run_facts.hpp"
-#include "npgpu/model/result.hpp"
 
 namespace npgpu::model {
 
@@ -20,7 +12,7 @@ namespace {
 
 constexpr std::size_t enough_to_share = 10;  // points
 constexpr std::size_t enough_rounds = 3;     // of them
-// Of what runs of one machine differ by, a case's own part where its class's is known. In the pairs of h200_run_c, _d
+// A case's own part of what runs of one machine differ by, where its class's is known. In the pairs of h200_run_c, _d
 // and _e (data/traces) parts of curves scattered about their class's change by that or less.
 constexpr double own_part = 0.5;
 // Parts whose spreads show what is usual, and what that is worth: with it kernels, which are visited four times, are
@@ -144,23 +136,7 @@ Beyond SharedChanges::beyond(const CaseCurve& curve, const Indices& points) cons
 
 namespace {
 
-// By class, in its order, and by third. From 32 runs of characterize, 4 to 10 in a row on each of five H200s in virtual
-// machines with neighbours: of the changes between two runs of one GPU that were significant, all but a few were
-// smaller. Latencies and what the host's processor does differ from run to run by several percent, as its clock did;
-// rates of the device by 0.1 to 1 %. Small copies in both directions at once took one of two times, 16 % apart, through
-// all of a run: it is the process that chooses.
-constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeClass>.size()> default_changes{{
-    {0.18, 0.07, 0.025, 0.03},  // device-copies
-    {0.09, 0.07, 0.035, 0.05},  // host-copies
-    {0.15, 0.15, 0.20, 0.15},   // pageable-copies
-    {0.03, 0.01, 0.01, 0.01},   // kernels
-    {0.20, 0.20, 0.20, 0.20},   // host-probes
-    {0.10, 0.15, 0.16, 0.16},   // calls
-    {0.08, 0.08, 0.08, 0.03},   // jobs
-    {0.08, 0.08, 0.08, 0.03},   // gated-jobs
-}};
-
-// What is worth a look, by class and third. Not what runs differ by: that is in the intervals.
+// What is worth a look, by class in its order, and by third. Not what runs differ by: that is in the intervals.
 constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeClass>.size()> mattering_changes{{
     {0.05, 0.04, 0.025, 0.03},  // device-copies
     {0.05, 0.04, 0.025, 0.05},  // host-copies
@@ -172,23 +148,14 @@ constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeCl
     {0.03, 0.03, 0.03, 0.03},   // gated-jobs
 }};
 
-Tolerances tolerances_from(
-    const std::array<std::array<double, names_of<Third>.size()>, names_of<TimeClass>.size()>& from) {
-  Tolerances all;
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {from[i], "default"};
-  return all;
-}
-
 }  // namespace
 
-Tolerances usual_tolerances() { return tolerances_from(default_changes); }
-
 Tolerances tolerances_of(std::optional<double> given) {
-  if (!given) return tolerances_from(mattering_changes);
-  Tolerance same{.source = "--tolerance"};
-  same.share.fill(*given);
   Tolerances all;
-  all.fill(same);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = {mattering_changes[i], given ? "--tolerance" : "default"};
+    if (given) all[i].share.fill(*given);
+  }
   return all;
 }
 
@@ -223,7 +190,7 @@ constexpr NamedFact named_facts[] = {{"multiprocessors", {"multiprocessors", "sm
                                      {"host's cores", {"cores"}, true},
                                      {"kernel", {"kernel"}, true}};
 
-Texts facts_of(const Side& side, const NamedFact& wanted) {
+Texts texts_of_fact(const Side& side, const NamedFact& wanted) {
   Texts all;
   for (const Trace* trace : side.runs)
     for (const auto& [group, facts] : trace->provenance) {
@@ -276,7 +243,7 @@ std::vector<WhoRow> who(const ComparisonReport& of) {
   };
   add("GPU", [](const Side& side) { return of_series(side, &SeriesInfo::device_name); });
   add("UUID", [](const Side& side) { return of_series(side, &SeriesInfo::device_uuid); });
-  for (const NamedFact& fact : named_facts) add(fact.what, [&](const Side& side) { return facts_of(side, fact); });
+  for (const NamedFact& fact : named_facts) add(fact.what, [&](const Side& side) { return texts_of_fact(side, fact); });
   add("hostname", [](const Side& side) { return of_roots(side, [](const TraceRoot& r) { return r.hostname; }); });
   add("npgpu", [](const Side& side) { return of_roots(side, version_of); });
   add("plan", [](const Side& side) { return of_roots(side, [](const TraceRoot& r) { return r.plan; }); });

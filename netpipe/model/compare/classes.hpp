@@ -1,4 +1,5 @@
-// What the points of a class have in common when a run is compared with another, and what that leaves to each case.
+// What the points of a class have in common when a run is compared with another, and what that leaves to each case;
+// what a change has to be to matter; and who the two sides are.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace npgpu::model {
 
-// Of each class and band of times: by how much all its points changed together.
+// By how much all points of each class and band of times changed together.
 class SharedChanges {
  public:
   SharedChanges(const std::vector<CaseCurve>&, const Tolerances&);
@@ -29,17 +30,12 @@ class SharedChanges {
     bool is_known = false;
   };
   std::array<std::array<Shared, std::tuple_size_v<decltype(DriftByTime::share)>>, names_of<TimeClass>.size()> shared_{};
-  // Of each class and third, and of each side.
+  // By class, third and side.
   std::array<std::array<std::array<UsualSpread, 2>, names_of<Third>.size()>, names_of<TimeClass>.size()> usual_{};
   void set_usual(const std::vector<CaseCurve>&);
 };
 
-// What runs of one machine differ by, and what a change has to be to matter.
-
-// What two runs of one machine differed by at most.
-Tolerances usual_tolerances();
-
-// What matters: as given for all classes, else by class.
+// What a change has to be to matter: as given for all classes, else by class.
 Tolerances tolerances_of(std::optional<double> given);
 
 }  // namespace npgpu::model

@@ -1,13 +1,9 @@
-// Whether two sides measured the same hardware, as far as it decides what may be called a regression.
+// Two sides compared: whether they measured the same hardware, as far as that decides what may be called a regression;
+// key figures; and each case, judged.
 #include "npgpu/model/compare.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 
 #include "netpipe/model/compare/changes.hpp"
 #include "netpipe/model/compare/classes.hpp"
@@ -65,6 +61,17 @@ std::map<std::string, Texts> cards_of(Runs runs) {
   return all;
 }
 
+std::string copy_way(Direction direction) {
+  switch (direction) {
+    case Direction::h2d: return "host to device";
+    case Direction::d2h: return "device to host";
+    case Direction::d2d: return "within the device";
+    case Direction::h2h: return "within the host";
+    case Direction::peer: break;
+  }
+  return "device to device";
+}
+
 }  // namespace
 
 std::string other_cards(Runs a, Runs b) {
@@ -88,22 +95,7 @@ std::string other_hardware(Runs a, Runs b) {
   return why.empty() ? differing("the hosts' processors differ", devices_of(a, true), devices_of(b, true)) : why;
 }
 
-// What stands for a device: which cases of each kind give key figures.
-
-namespace {
-
-std::string copy_way(Direction direction) {
-  switch (direction) {
-    case Direction::h2d: return "host to device";
-    case Direction::d2h: return "device to host";
-    case Direction::d2d: return "within the device";
-    case Direction::h2h: return "within the host";
-    case Direction::peer: break;
-  }
-  return "device to device";
-}
-
-}  // namespace
+// ---- which cases of each kind give key figures ----
 
 std::vector<FigureChoice> Transfers::key_figures(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
@@ -207,7 +199,7 @@ bool state(PointComparison& p, const CaseCurve& curve, const CurvePoint& point) 
   return false;
 }
 
-// Of comparisons as they are made.
+// The tests of comparisons as they are made.
 struct Tests {
   std::vector<Tested> of_parts{}, of_points{};
 };
@@ -350,12 +342,7 @@ Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
     const CaseCurve& curve = curves[i];
     const Tolerance& tolerance_of_class = all.tolerances[static_cast<std::size_t>(curve.time_class)];
     CaseComparison& of = all.cases[i];
-    of.kind = curve.kind;
-    of.title = curve.title;
-    of.name = curve.name;
-    of.lane = curve.lane;
-    of.time_class = curve.time_class;
-    of.trials_stand_in = curve.trials_stand_in;
+    static_cast<ComparedCase&>(of) = curve;
     add_parts(of, curve, shared, tolerance_of_class, tests);
     add_points(of, curve, shared, tolerance_of_class, tests);
     add_figures(figures, curve, tolerance_of_class);

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-
 #include "netpipe/model/overview/parts.hpp"
 
 namespace npgpu::model {

@@ -1,4 +1,5 @@
-// Which series of several traces asked the same: by question, and by order of devices within their kind.
+// What two sides measured, made comparable: which series asked the same, by question and by order of devices within
+// their kind; and their curves, point by point, with what each visit gave.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +102,7 @@ template <class K> std::vector<Question<K>> questions_of(const std::vector<Run>&
   return all;
 }
 
-// What two sides measured, made comparable: each question that either asked, point by point, with what each visit gave.
+// ---- curves ----
 
 // One visit.
 struct Reading {
@@ -126,12 +127,7 @@ struct CurvePoint {
   std::array<Readings, 2> side{};
 };
 
-struct CaseCurve {
-  std::string_view kind{};
-  std::string title{}, name{};
-  std::uint32_t lane = 0;
-  TimeClass time_class = TimeClass::device_copies;
-  bool trials_stand_in = false;
+struct CaseCurve : ComparedCase {
   bool simulated = false;
   std::array<std::size_t, 2> runs{};     // of each side, in all
   std::array<std::string, 2> stopped{};  // why its series did not go on; empty if it did, or was not begun

@@ -1,11 +1,5 @@
 #include "npgpu/model/figures.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <string>
-#include <utility>
-
 #include "netpipe/model/energy/over_idle.hpp"
 #include "netpipe/model/least_squares.hpp"
 #include "netpipe/model/medians.hpp"

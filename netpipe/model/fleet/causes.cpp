@@ -90,7 +90,7 @@ class Causes {
         if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
     return false;
   }
-  // Of a GPU that is compared with its own link, memory and clocks: each remedy once.
+  // Each remedy once, of a GPU that is compared with its own link, memory and clocks.
   void alone() {
     std::set<std::string> remedies;
     for (const FleetDefect& one : last_.slow)

@@ -59,7 +59,7 @@ std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members) {
   return columns;
 }
 
-// Of the GPUs that nobody disturbed, or of all where too few are left.
+// Logarithms of the GPUs that nobody disturbed, or of all where too few are left.
 std::vector<double> quiet_logs(const std::vector<double>& logs, const std::vector<bool>& disturbed) {
   std::vector<double> known, quiet;
   for (std::size_t m = 0; m < logs.size(); ++m) {

@@ -3,12 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-#include <tuple>
-
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/fleet/group.hpp"
 
@@ -81,7 +75,7 @@ bool is_any_judged(const std::vector<model::ItemColumn>& columns) {
   });
 }
 
-// Of a GPU that has neither UUID nor PCI address several traces may be of several GPUs, also of several machines that
+// Several traces of a GPU that has neither UUID nor PCI address may be of several GPUs, also of several machines that
 // share a name. A simulated one is what its name says.
 void say_who_cannot_be_told_apart(Fleet& fleet) {
   for (const FleetGroup& group : fleet.groups)

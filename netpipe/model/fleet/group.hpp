@@ -25,7 +25,7 @@ struct ItemColumn {
   FleetItem item;
   std::vector<FleetValue> values;  // by member: medians over its traces
   bool half_are_slow = false;      // or more: that is usual, and nobody is confirmed by it
-  // Of figures of the host: how much more time a host takes, and whether enough hosts have a value.
+  // How much more time a host takes, for figures of the host, and whether enough hosts have a value.
   Standard hosts{};
   bool judges_hosts = false;
 };

@@ -4,12 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <variant>
-
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/health/findings.hpp"
@@ -104,11 +98,6 @@ std::vector<KeyFigureOf> key_figures_in(const CallSeries& series) {
   return {{FigureKind::call, what, FigureUnit::us, Taken::smallest}};
 }
 
-double bytes_at(const auto& axes) {
-  if constexpr (requires { axes.bytes; }) return static_cast<double>(axes.bytes);
-  else return 0;
-}
-
 template <class K> double log_rate_at(const Result<K>& point) { return std::log(point.work / point.time_us.value); }
 
 // Points in order of their axes.
@@ -116,7 +105,7 @@ template <class K>
 std::vector<const Result<K>*> points_for(const std::vector<Result<K>>& times, const KeyFigureOf& want) {
   std::vector<const Result<K>*> points;
   for (const Result<K>& time : times)
-    if (time.usable() && time.lane == want.lane && is_figure(time.time_us.value) && want.takes(bytes_at(time.axes)) &&
+    if (time.usable() && time.lane == want.lane && is_figure(time.time_us.value) && want.takes(size_of(time.axes)) &&
         (want.of != Taken::best || std::isfinite(log_rate_at(time))))
       points.push_back(&time);
   if (points.empty()) return points;
@@ -130,8 +119,8 @@ std::vector<const Result<K>*> points_for(const std::vector<Result<K>>& times, co
     return points;
   }
   double most = 0;
-  for (const auto* point : points) most = std::max(most, bytes_at(point->axes));
-  std::erase_if(points, [&](const auto* point) { return bytes_at(point->axes) < most / 8; });
+  for (const auto* point : points) most = std::max(most, size_of(point->axes));
+  std::erase_if(points, [&](const auto* point) { return size_of(point->axes) < most / 8; });
   return points;
 }
 
@@ -171,7 +160,7 @@ template <class K> void add_key_figures(std::vector<FleetFigure>& all, const std
     if (wanted.empty()) continue;
     const auto times = results(*series);
     for (const KeyFigureOf& want : wanted) {
-      // Of several modules the first.
+      // The first of several modules.
       if (std::ranges::find(all, want.name, &FleetFigure::name) != all.end()) continue;
       FleetFigure figure = key_figure_of(want, times);
       if (std::isfinite(figure.value)) all.push_back(std::move(figure));
@@ -267,6 +256,10 @@ void add_settings(FleetGpu& gpu, const model::DeviceRecord& of) {
     add(of.host, name);
 }
 
+FleetDefect defect_of(const HealthFinding& of) {
+  return {of.metric, of.text, of.explanations.empty() ? std::string() : of.explanations.front().remedy};
+}
+
 void set_facts(FleetGpu& gpu, const model::DeviceRecord& of, const std::vector<SoakDevice>& soaked) {
   const HealthRules none;
   model::Findings findings(of, none);
@@ -300,8 +293,7 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of, const std::vector<S
   set(FleetFact::power_w, value("power"));
   if (is_read && throttle->value > 0) gpu.throttle = throttle->text;
   for (const HealthFinding& finding : findings.all) {
-    const FleetDefect defect{finding.metric, finding.text,
-                             finding.explanations.empty() ? std::string() : finding.explanations.front().remedy};
+    const FleetDefect defect = defect_of(finding);
     if (finding.if_failed == CheckVerdict::slow && finding.health == Health::fail) gpu.slow.push_back(defect);
     if (finding.if_failed != CheckVerdict::broken) continue;
     if (finding.health == Health::fail) gpu.defects.push_back(defect);
@@ -313,9 +305,7 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of, const std::vector<S
 std::vector<FleetDefect> defects_of_node(const Trace& trace) {
   std::vector<FleetDefect> defects;
   for (const HealthFinding& one : model::health_of_node(trace))
-    if (one.health == Health::fail && one.if_failed == CheckVerdict::broken)
-      defects.push_back(
-          {one.metric, one.text, one.explanations.empty() ? std::string() : one.explanations.front().remedy});
+    if (one.health == Health::fail && one.if_failed == CheckVerdict::broken) defects.push_back(defect_of(one));
   return defects;
 }
 

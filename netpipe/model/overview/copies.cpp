@@ -1,4 +1,5 @@
-// Which copies stand for a device.
+// What copies and probes say of a device: which copies stand for it, rates of memory and of computing, the levels of
+// its memory; its telemetry and energies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -62,8 +63,7 @@ std::string upper(std::string_view word) {
   return text;
 }
 
-}  // namespace
-
+// "H2D pinned, async", "both ways pinned, async", "D2D, async, cold", "memcpy cold", "host@0 to host@1, staged".
 std::string copy_name(const TransferCase& c) {
   const bool host = c.direction == Direction::h2h;
   std::string what = upper(name(c.direction));
@@ -90,18 +90,6 @@ std::string copy_name(const TransferCase& c) {
     parts.push_back(fmt::format("{} more lane{}", c.more_lanes.size(), c.more_lanes.size() > 1 ? "s" : ""));
   return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
 }
-
-std::string full_copy_name(const TransferCase& c) {
-  std::string text = copy_name(c);
-  const auto add = [&](std::string_view word) { text += ", " + std::string(word); };
-  if (c.async && c.timing == Timing::event) add("events");
-  if (c.direction == Direction::peer && c.access != Access::staged) add(name(c.access));
-  if (c.pattern != Pattern::stream && c.pattern != Pattern::duplex && c.pattern != Pattern::pingpong)
-    add(name(c.pattern));
-  return text;
-}
-
-namespace {
 
 // Several devices copy at once.
 bool is_of_several(const TransferCase& c) {
@@ -140,13 +128,23 @@ void make_unique(std::vector<CopyCurve>& curves) {
 
 }  // namespace
 
+std::string full_copy_name(const TransferCase& c) {
+  std::string text = copy_name(c);
+  const auto add = [&](std::string_view word) { text += ", " + std::string(word); };
+  if (c.async && c.timing == Timing::event) add("events");
+  if (c.direction == Direction::peer && c.access != Access::staged) add(name(c.access));
+  if (c.pattern != Pattern::stream && c.pattern != Pattern::duplex && c.pattern != Pattern::pingpong)
+    add(name(c.pattern));
+  return text;
+}
+
 std::vector<CopyCurve> copy_curves(const Trace& trace, const OfDevice& device) {
   std::vector<CopyCurve> curves;
   for (const TransferSeries& series : trace.of<Transfers>())
     // Loads, flags and what several devices copy at once are not a device's copies: the node's matrix has them.
     if (device.has(series) && !is_of_words(series.question.pattern) && !is_of_several(series.question))
       curves.push_back(copy_curve(series));
-  // Of cases that differ in their clock alone, the device's own comes first: launches are not in its times.
+  // The device's own clock comes first where cases differ in that alone: launches are not in its times.
   sort_stably(curves, {}, [](const CopyCurve& curve) {
     return std::pair(rank_of(curve.question), curve.question.async && curve.question.timing == Timing::host);
   });
@@ -165,13 +163,7 @@ std::vector<CopyCurve> copy_curves(const Trace& trace, const OfDevice& device) {
   return curves;
 }
 
-}  // namespace model
-
-}  // namespace npgpu
-
-namespace npgpu::model {
-
-// What probes say of a device: rates of memory and of computing, and the levels of its memory.
+// ---- probes ----
 
 namespace {
 
@@ -228,7 +220,7 @@ std::vector<Figure> compute_figures(const Trace& trace, const OfDevice& device) 
   return figures;
 }
 
-// Of each type the faster instruction.
+// The faster instruction of each type.
 std::vector<Figure> tensor_figures(const Trace& trace, const OfDevice& device) {
   std::vector<Figure> figures;
   for (const ProbeSeries& series : trace.of<Probes>()) {
@@ -296,4 +288,6 @@ std::vector<Figure> energy_costs(const Trace& trace, const OfDevice& device) {
   return all;
 }
 
-}  // namespace npgpu::model
+}  // namespace model
+
+}  // namespace npgpu

@@ -1,11 +1,8 @@
-// What sets one GPU apart from the others of its model.
+// The overview of a trace: its devices, what sets one GPU apart from the others of its model, how far the numbers can
+// be trusted, and what was not measured.
 #include "npgpu/judge/overview.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/compare/curves.hpp"
@@ -54,8 +51,6 @@ bool is_apart(const Estimate& value, double others, bool is_rate) {
   return is_rate ? nearest < (1 - apart_from_others) * others : nearest > (1 + apart_from_others) * others;
 }
 
-}  // namespace
-
 std::vector<Difference> differences_of(const std::vector<DeviceOverview>& devices) {
   std::vector<Difference> found;
   for (const DeviceOverview& device : devices)
@@ -75,34 +70,6 @@ std::vector<Difference> differences_of(const std::vector<DeviceOverview>& device
   sort_stably(found, std::ranges::greater{}, &Difference::worse_by);
   return found;
 }
-
-}  // namespace npgpu::model
-
-namespace npgpu {
-
-// How far the numbers of a trace can be trusted.
-
-TelemetryRange range_of(const std::vector<TelemetryPoint>& points) {
-  TelemetryRange range;
-  for (const TelemetryPoint& p : points) {
-    ++range.visits;
-    range.max_sm_clock_mhz = std::fmax(range.max_sm_clock_mhz, p.sm_clock_mhz);
-    range.min_sm_clock_mhz = std::fmin(range.min_sm_clock_mhz, p.sm_clock_mhz);
-    range.max_power_w = std::fmax(range.max_power_w, p.power_w);
-    range.max_temperature_c = std::fmax(range.max_temperature_c, p.temperature_c);
-    range.slowed += p.slowing != 0;
-  }
-  return range;
-}
-
-void PointCounts::operator+=(const PointCounts& more) {
-  points += more.points;
-  unsteady += more.unsteady;
-  disturbed += more.disturbed;
-  unusable += more.unusable;
-}
-
-namespace model {
 
 Quality quality_of(const Trace& trace) {
   Quality quality;
@@ -127,7 +94,31 @@ Quality quality_of(const Trace& trace) {
   return quality;
 }
 
-}  // namespace model
+}  // namespace
+
+}  // namespace npgpu::model
+
+namespace npgpu {
+
+TelemetryRange range_of(const std::vector<TelemetryPoint>& points) {
+  TelemetryRange range;
+  for (const TelemetryPoint& p : points) {
+    ++range.visits;
+    range.max_sm_clock_mhz = std::fmax(range.max_sm_clock_mhz, p.sm_clock_mhz);
+    range.min_sm_clock_mhz = std::fmin(range.min_sm_clock_mhz, p.sm_clock_mhz);
+    range.max_power_w = std::fmax(range.max_power_w, p.power_w);
+    range.max_temperature_c = std::fmax(range.max_temperature_c, p.temperature_c);
+    range.slowed += p.slowing != 0;
+  }
+  return range;
+}
+
+void PointCounts::operator+=(const PointCounts& more) {
+  points += more.points;
+  unsteady += more.unsteady;
+  disturbed += more.disturbed;
+  unusable += more.unusable;
+}
 
 namespace {
 
@@ -192,10 +183,7 @@ void add_missing(std::vector<std::string>& missing, const DeviceOverview& device
 }
 
 std::vector<std::string> not_measured_of(const Trace& trace, const Overview& all) {
-  std::vector<std::string> missing;
-  for (const auto& [name, why] : facts_of(trace.provenance, "plan"))
-    if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out"))
-      missing.push_back(*text);
+  std::vector<std::string> missing = left_out_of(trace);
   for (const DeviceOverview& device : all.gpus) add_missing(missing, device, trace);
   if (all.host && all.gpus.empty()) add_missing(missing, *all.host, trace);
   return missing;

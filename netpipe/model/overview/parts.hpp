@@ -35,8 +35,6 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
   return counts;
 }
 
-// "H2D pinned, async", "both ways pinned, async", "D2D, async, cold", "memcpy cold", "host@0 to host@1, staged".
-std::string copy_name(const TransferCase&);
 // With all that tells two cases apart, but for their lanes: "cuda:0 to cuda:1, async, by a kernel, read, chase".
 std::string full_copy_name(const TransferCase&);
 // The most important first: both directions, both at once, blocking, pageable, within the device; then the variants.
@@ -45,15 +43,12 @@ std::vector<CopyCurve> copy_curves(const Trace&, const OfDevice&);
 std::vector<Figure> bandwidth_figures(const Trace&, const OfDevice&);
 std::vector<Figure> compute_figures(const Trace&, const OfDevice&);
 std::vector<Figure> tensor_figures(const Trace&, const OfDevice&);
-// Of parameters that were derived.
+// The levels that derived parameters speak of.
 std::vector<MemoryLevel> memory_levels(const DeviceParameters&);
 std::vector<Figure> energy_costs(const Trace&, const OfDevice&);
 std::vector<Figure> call_figures(const Trace&, const OfDevice&);
 void add_streams(DeviceOverview&, const Trace&, const std::vector<MeasuredCosts>&);
-// Of all its visits; without times where these were not recorded.
+// A point for each of its visits; without times where these were not recorded.
 std::vector<TelemetryPoint> telemetry_of(const Trace&, const OfDevice&);
-
-Quality quality_of(const Trace&);
-std::vector<Difference> differences_of(const std::vector<DeviceOverview>&);
 
 }  // namespace npgpu::model

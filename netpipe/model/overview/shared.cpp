@@ -1,3 +1,4 @@
+// What a node shares with others, and how it stands among them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What runs of the partition method came to, point by point.
+// Runs of the partition method: what each point came to, the regressions of Veneva & Imamura 2025 fitted to measured
+// times, and the number of streams that each model chooses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace npgpu {
 
 namespace {
 
-PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& point) {
+PartitionResult result_of_split(const PartitionSeries& series, const PartitionPoint& point) {
   PartitionResult r = model::checked_result_of(series, point, "results were wrong");
   if (r.is_wrong) return r;
   const auto column_of = [&](double PartitionSample::*column) {
@@ -47,10 +48,10 @@ PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& 
 }  // namespace
 
 std::vector<PartitionResult> Partitions::results(const PartitionSeries& series) {
-  return model::of_each_point(series, summarized);
+  return model::of_each_point(series, result_of_split);
 }
 
-// The regressions of Veneva & Imamura 2025, fitted to measured times.
+// ---- regressions ----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -142,7 +143,7 @@ PartitionRegressions regressions_of(std::span<const PartitionRow> all, const Par
   return m;
 }
 
-// The partition method's sizes, and the number of streams that each model chooses for them.
+// ---- sizes and choices ----------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,16 +1,10 @@
-// Pieces: what each point came to, and which way was done first.
+// Pieces: what each point came to, which way was done first, and which one is for any number of pieces of any size.
 #include "npgpu/model/advice.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <optional>
-
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/medians.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
 
@@ -105,7 +99,7 @@ std::vector<PieceTable> piece_tables(const Trace& trace) {
   return all;
 }
 
-// Which way is done first for any number of pieces of any size, from what was measured of others.
+// ---- any number and size, from what was measured of others ----
 
 namespace {
 

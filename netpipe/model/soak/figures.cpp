@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/judge.hpp"
 #include "netpipe/model/medians.hpp"

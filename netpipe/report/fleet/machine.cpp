@@ -13,93 +13,52 @@ namespace npgpu {
 
 namespace {
 
-Json item_json(const FleetItem& item) {
-  Json one{entry("title", item.title),   entry("unit", item.unit),   entry("gpus", item.gpus),
-           entry("median", item.median), entry("sigma", item.sigma), entry("tolerance", item.tolerance),
-           entry("class", item.figure)};
-  one["at"] = or_null(item.at);
-  one["judged"] = item.judged;
-  if (std::isfinite(item.host_tolerance)) one["host_tolerance"] = json_of(item.host_tolerance);
-  return one;
-}
-
-Json facts_json(const FleetFacts& facts) {
+Json facts_json(const FleetMember& member) {
   Json all = Json::object();
-  for (std::size_t i = 0; i < facts.size(); ++i) all[std::string(name(static_cast<FleetFact>(i)))] = json_of(facts[i]);
+  for (std::size_t i = 0; i < member.facts.size(); ++i)
+    all[std::string(name(static_cast<FleetFact>(i)))] = json_of(member.facts[i]);
   return all;
 }
-
-Json suspicion_json(const FleetFinding& finding) {
-  Json its{entry("suspicion", finding.suspicion), entry("what", finding.what)};
-  its["at"] = or_null(finding.at);
-  its["text"] = finding.text;
-  its["confirmed"] = finding.confirmed;
-  its["value"] = json_of(finding.value);
-  its["others"] = json_of(finding.others);
-  its["share"] = json_of(finding.share);
-  its["low"] = json_of(finding.low);
-  its["z"] = json_of(finding.z);
-  return its;
-}
-
-Json suspect_json(const FleetSuspect& suspect, const FleetMember& member) {
-  Json one{entry("host", member.host), entry("device", member.id), entry("uuid", member.uuid),
-           entry("date", member.date), entry("traces", member.traces)};
-  one["facts"] = facts_json(member.facts);
-  one["confirmed"] = suspect.confirmed();
-  one["findings"] = array_of(suspect.findings, suspicion_json);
-  one["causes"] = array_of(suspect.causes, [](const FleetCause& cause) {
-    return Json({entry("cause", cause.cause), entry("text", cause.text)});
-  });
-  return one;
-}
-
-Json group_json(const FleetGroup& group) {
-  Json one{entry("model", group.model), entry("driver", group.driver), entry("link", group.link)};
-  one["simulated"] = group.simulated;
-  one["gpus"] = group.members.size();
-  one["judged"] = group.judged;
-  one["notes"] = group.notes;
-  one["suspects"] = array_of(group.suspects, [&](const FleetSuspect& suspect) {
-    return suspect_json(suspect, group.members[suspect.member]);
-  });
-  one["hosts"] = array_of(group.hosts, [](const FleetHost& host) {
-    Json its{entry("host", host.host), entry("gpus", host.gpus)};
-    its["findings"] = array_of(host.findings, suspicion_json);
-    return its;
-  });
-  one["slow_alone"] = group.slow_alone;
-  one["items"] = array_of(group.items, item_json);
-  return one;
+// Nothing, of a figure that is not the host's.
+Json host_tolerance_json(const FleetItem& item) {
+  return std::isfinite(item.host_tolerance) ? Json{{"host_tolerance", item.host_tolerance}} : Json(nullptr);
 }
 
 }  // namespace
 
-void fleet_json(std::ostream& out, const Fleet& fleet) {
-  Json all{{"document", "npgpu-fleet"}, {"version", 4}};
-  all["files"] = fleet.files;
-  all["hosts"] = fleet.hosts;
-  all["gpus"] = fleet.gpus();
-  all["suspects"] = fleet.suspects();
-  all["confirmed"] = fleet.confirmed();
-  all["slow_hosts"] = fleet.slow_hosts();
-  all["broken_hosts"] = array_of(fleet.broken_hosts, [](const FleetBrokenHost& broken) {
-    return Json({entry("host", broken.host), entry("metric", broken.defect.metric), entry("text", broken.defect.text),
-                 entry("remedy", broken.defect.remedy)});
+NPGPU_FORM(FleetItem, &T::title, &T::unit, &T::gpus, &T::median, &T::sigma, &T::tolerance, called<"class", &T::figure>,
+           known<&T::at>, &T::judged, in_place<&host_tolerance_json>);
+NPGPU_FORM(FleetFinding, &T::suspicion, &T::what, known<&T::at>, &T::text, &T::confirmed, &T::value, &T::others,
+           &T::share, &T::low, &T::z);
+NPGPU_FORM(FleetCause, &T::cause, &T::text);
+NPGPU_FORM(FleetMember, &T::host, called<"device", &T::id>, &T::uuid, &T::date, &T::traces,
+           called<"facts", &facts_json>);
+NPGPU_FORM(FleetSuspect, &T::confirmed, &T::findings, &T::causes);
+NPGPU_FORM(FleetHost, &T::host, &T::gpus, &T::findings);
+
+namespace {
+
+Json suspects_json(const FleetGroup& group) {
+  return array_of(group.suspects, [&](const FleetSuspect& suspect) {
+    Json one = json_of(group.members[suspect.member]);
+    one.update(json_of(suspect));
+    return one;
   });
-  all["notes"] = fleet.notes;
-  all["first_date"] = fleet.first_date;
-  all["last_date"] = fleet.last_date;
-  all["duplicates"] = fleet.duplicates;
-  all["without_gpu"] = fleet.without_gpu;
-  all["incomplete"] = fleet.incomplete;
-  all["exclude"] = fleet.excluded_hosts();
-  all["unreadable"] = array_of(fleet.unreadable, [](const FleetFile& file) {
-    return Json({entry("path", file.path), entry("why", file.why)});
-  });
-  all["groups"] = array_of(fleet.groups, group_json);
-  write_json(out, all, 1);
 }
+
+}  // namespace
+
+NPGPU_FORM(FleetGroup, &T::model, &T::driver, &T::link, &T::simulated,
+           called<"gpus", [](const T& group) { return group.members.size(); }>, &T::judged, &T::notes,
+           called<"suspects", &suspects_json>, &T::hosts, &T::slow_alone, &T::items);
+NPGPU_FORM(FleetDefect, &T::metric, &T::text, &T::remedy);
+NPGPU_FORM(FleetBrokenHost, &T::host, in_place<&T::defect>);
+NPGPU_FORM(FleetFile, &T::path, &T::why);
+NPGPU_FORM(Fleet, &T::files, &T::hosts, &T::gpus, &T::suspects, &T::confirmed, &T::slow_hosts, &T::broken_hosts,
+           &T::notes, &T::first_date, &T::last_date, &T::duplicates, &T::without_gpu, &T::incomplete,
+           called<"exclude", &T::excluded_hosts>, &T::unreadable, &T::groups);
+
+void fleet_json(std::ostream& out, const Fleet& fleet) { write_document(out, "npgpu-fleet", 4, fleet); }
 
 // ---- CSV ----
 

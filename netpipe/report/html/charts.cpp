@@ -1,3 +1,4 @@
+// The charts of a device, a study and a GPU among others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,14 +53,12 @@ std::string ends_of(const std::vector<const CopyCurve*>& shown) {
 std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const std::string& id,
                             const std::string& title) {
   if (shown.empty()) return {};
-  Plot plot;
-  plot.id = id;
-  plot.title = title;
-  plot.description =
-      "Bandwidth over the size of a copy, with intervals of 95 %. At the largest size:" + ends_of(shown) +
-      " The table of copies has the numbers.";
-  plot.x = {"size of a copy", Unit::bytes, true};
-  plot.y = {"GB/s", Unit::plain, false, true};
+  Plot plot{.id = id,
+            .title = title,
+            .description = "Bandwidth over the size of a copy, with intervals of 95 %. At the largest size:" +
+                           ends_of(shown) + " The table of copies has the numbers.",
+            .x = {"size of a copy", Unit::bytes, true},
+            .y = {"GB/s", Unit::plain, false, true}};
   const Direction way = shown.front()->question.direction;
   const char* const each = way == Direction::h2d || way == Direction::d2h ? " each way" : "";
   for (const CopyCurve* copies : shown) {
@@ -73,14 +72,13 @@ std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const st
 
 std::string time_chart(const std::vector<const CopyCurve*>& shown, const std::string& id, const std::string& title) {
   if (shown.empty()) return {};
-  Plot plot;
-  plot.id = id;
-  plot.title = title;
-  plot.description =
-      "Time of one copy over its size, with intervals of 95 %, both axes logarithmic. The table of "
-      "copies has the times of small ones.";
-  plot.x = {"size of a copy", Unit::bytes, true};
-  plot.y = {"time of a copy", Unit::seconds, true};
+  Plot plot{.id = id,
+            .title = title,
+            .description =
+                "Time of one copy over its size, with intervals of 95 %, both axes logarithmic. The table of "
+                "copies has the times of small ones.",
+            .x = {"size of a copy", Unit::bytes, true},
+            .y = {"time of a copy", Unit::seconds, true}};
   for (const CopyCurve* copies : shown)
     plot.curves.push_back(curve_of(*copies, &TransferResult::time_us, 1e-6, time_text));
   return figure_of(plot);
@@ -105,11 +103,10 @@ std::string copy_charts(const DeviceOverview& device, const std::string& prefix)
 }
 
 std::string ladder_chart(const Trace& trace, const DeviceOverview& device, const std::string& prefix) {
-  Plot plot;
-  plot.id = prefix + "ladder";
-  plot.title = "Latency of a load over the working set";
-  plot.x = {"working set", Unit::bytes, true};
-  plot.y = {"ns a load", Unit::plain, true};
+  Plot plot{.id = prefix + "ladder",
+            .title = "Latency of a load over the working set",
+            .x = {"working set", Unit::bytes, true},
+            .y = {"ns a load", Unit::plain, true}};
   const model::OfDevice its{device.id, device.uuid};
   for (const ProbeSeries& series : trace.of<Probes>()) {
     const ProbeCase& c = series.question;
@@ -139,12 +136,11 @@ std::string ladder_chart(const Trace& trace, const DeviceOverview& device, const
 }
 
 std::string stream_chart(const DeviceOverview& device, const std::string& prefix) {
-  Plot plot;
-  plot.id = prefix + "streams";
-  plot.title = "Predicted time of three typical jobs";
-  plot.description = "Time of a job over the number of streams.";
-  plot.x = {"streams", Unit::count, true};
-  plot.y = {"time of the job", Unit::seconds, false, true};
+  Plot plot{.id = prefix + "streams",
+            .title = "Predicted time of three typical jobs",
+            .description = "Time of a job over the number of streams.",
+            .x = {"streams", Unit::count, true},
+            .y = {"time of the job", Unit::seconds, false, true}};
   for (const StreamAdvice& a : device.advice) {
     Curve curve{fmt::format("{} in, {} out", size_text(a.job.in_bytes), size_text(a.job.out_bytes)), {}};
     for (const StreamAdvice::Time& t : a.times)
@@ -158,9 +154,7 @@ std::string stream_chart(const DeviceOverview& device, const std::string& prefix
 }
 
 std::string collective_chart(const CollectiveStudy& study, const std::string& id) {
-  Plot plot;
-  plot.id = id;
-  plot.title = "Bus bandwidth over size";
+  Plot plot{.id = id, .title = "Bus bandwidth over size"};
   const OperationNames names = operation_names(study);
   plot.description = fmt::format(
       "Bus bandwidth of each operation{} over its size, with intervals of 95 %. The largest ones:", names.all);
@@ -220,7 +214,7 @@ namespace {
 
 constexpr double label = 210, scale = 300, values = 110, row_step = 26, top = 30;  // of the drawing
 
-// Of all values over the others' median the farthest from it, in round steps.
+// The value farthest from the others' median, as a share of it, in round steps.
 double reach(const AmongOthers& of) {
   double most = 0;
   for (const AmongOthers::Row& row : of.rows) {
@@ -274,21 +268,6 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
       html_text(of.gpu));
 }
 
-}  // namespace
-
-Document among_part(std::span<const AmongOthers> all) {
-  Document doc;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Section section = among_section(all[i]);
-    doc.heading(section.name);
-    if (!all[i].rows.empty()) doc.draw(figure_for(all[i], i), false);
-    doc.add(std::move(section));
-  }
-  return doc;
-}
-
-namespace {
-
 constexpr double tera = 1e12;
 
 PlotPoint sloping(double intensity, const Roof& memory) {
@@ -303,14 +282,24 @@ PlotPoint sloping(double intensity, const Roof& memory) {
 
 }  // namespace
 
+Document among_part(std::span<const AmongOthers> all) {
+  Document doc;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Section section = among_section(all[i]);
+    doc.heading(section.name);
+    if (!all[i].rows.empty()) doc.draw(figure_for(all[i], i), false);
+    doc.add(std::move(section));
+  }
+  return doc;
+}
+
 std::string roofline_chart(const Roofline& device, const std::string& prefix) {
   if (!device.roof("memory") || device.ridges.empty()) return {};
-  Plot plot;
-  plot.id = prefix + "roofline";
-  plot.title = "Roofline of " + device.device;
-  plot.description = "Operations a second over operations for each byte that is read, both axes logarithmic.";
-  plot.x = {"FLOP/B", Unit::plain, true};
-  plot.y = {"TFLOP/s", Unit::plain, true};
+  Plot plot{.id = prefix + "roofline",
+            .title = "Roofline of " + device.device,
+            .description = "Operations a second over operations for each byte that is read, both axes logarithmic.",
+            .x = {"FLOP/B", Unit::plain, true},
+            .y = {"TFLOP/s", Unit::plain, true}};
   double highest = 0, nearest = INFINITY;
   for (const Ridge& ridge : device.ridges) nearest = std::min(nearest, ridge.intensity.value / 4);
   for (const Roof& roof : device.roofs) {

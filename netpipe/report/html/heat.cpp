@@ -1,3 +1,4 @@
+// A node's matrix as coloured tables, and strips of clock, power and temperature.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -172,13 +173,12 @@ std::string strip_charts(const DeviceOverview& device, const std::string& prefix
   const std::size_t slowed = range_of(all).slowed;
   std::string figures;
   for (const Quantity& quantity : quantities) {
-    Plot plot;
-    plot.id = prefix + quantity.id;
-    plot.title = fmt::format("{} of {} over the run", quantity.name, device.id);
-    plot.x = timed ? Axis{"time since the run began", Unit::seconds} : Axis{"visit", Unit::count};
-    plot.y = {quantity.unit, Unit::plain};
-    plot.markers = false;
-    plot.height = 170;
+    Plot plot{.id = prefix + quantity.id,
+              .title = fmt::format("{} of {} over the run", quantity.name, device.id),
+              .x = timed ? Axis{"time since the run began", Unit::seconds} : Axis{"visit", Unit::count},
+              .y = {quantity.unit, Unit::plain},
+              .markers = false,
+              .height = 170};
     Curve curve = curve_of(all, quantity, timed);
     if (curve.points.empty()) continue;
     double low = not_measured, high = not_measured;

@@ -1,3 +1,4 @@
+// What a page is drawn with: its style, figures as inline SVG, and the charts of devices and nodes.
 #pragma once
 
 #include <span>
@@ -17,8 +18,6 @@ namespace npgpu::html {
 
 // Light and dark, wide and narrow, screen and paper.
 std::string_view style_sheet();
-
-// What drawings and tables of a page have in common.
 
 // A table may be wider than a phone: it scrolls by itself, with the keyboard too, and the page does not.
 std::string scrolling(const std::string& table, const std::string& label);
@@ -81,7 +80,7 @@ Document among_part(std::span<const AmongOthers>);
 // Bus bandwidth of each operation over its size, and the limits.
 std::string collective_chart(const CollectiveStudy&, const std::string& id);
 
-// Of one device. `prefix`: of ids, unique for each.
+// Charts of one device. `prefix` begins their ids, and is unique for each.
 std::string copy_charts(const DeviceOverview&, const std::string& prefix);
 // Latency over the working set, with the sizes of caches that follow from it.
 std::string ladder_chart(const Trace&, const DeviceOverview&, const std::string& prefix);

@@ -1,3 +1,4 @@
+// The overview as a page to send, and the style sheet of all pages.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -120,8 +121,6 @@ figure,tr,.findings>li{break-inside:avoid}h2,h3,caption{break-after:avoid}.figur
 }  // namespace npgpu::html
 
 namespace npgpu {
-
-// The overview as a page to send.
 
 namespace {
 

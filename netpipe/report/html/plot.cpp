@@ -1,3 +1,4 @@
+// A plot as inline SVG.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The table of copies: rates at sizes that are the same for all cases, so that no cache makes one of them look fast.
+// What the overview says of one device.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +14,8 @@
 #include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
+
+// ---- copies: rates at sizes that are the same for all cases, so that no cache makes one of them look fast ----
 
 namespace {
 
@@ -81,6 +83,8 @@ CopySizes sizes_of(const std::vector<const CopyCurve*>& curves) {
   return sizes;
 }
 
+namespace {
+
 Section copies_section(const DeviceOverview& device, Extent extent) {
   constexpr std::size_t few = 10;  // then variants are shown, too
   Section section;
@@ -128,9 +132,7 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
   return section;
 }
 
-// What the overview says of one device, apart from its copies.
-
-namespace {
+// ---- all but its copies ----
 
 constexpr double worth_saying_of_peak = 0.5;  // percent of the peak, by the clock alone
 
@@ -289,7 +291,7 @@ std::vector<Section> sections_of(const DeviceOverview& device, Extent extent) {
   return sections;
 }
 
-// Of the host of GPUs: its copies at the largest size, and where they were faster.
+// The host of GPUs: its copies at the largest size, and where they were faster.
 Section host_section(const DeviceOverview& host) {
   Section section{"HOST"};
   Entry entry;

@@ -1,8 +1,6 @@
 // The overview as JSON, with all cases and intervals.
 #include "netpipe/report/json.hpp"
 
-#include <algorithm>
-
 #include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {

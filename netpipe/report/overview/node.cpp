@@ -116,10 +116,8 @@ std::string health_cell(const Overview& all, const std::string& device) {
 Section gpus_section(const Overview& all, std::size_t least) {
   Section section{"GPUS"};
   if (all.gpus.size() < least) return section;
-  const bool any_bus = std::ranges::any_of(all.gpus, [](const DeviceOverview& gpu) {
-    const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
-    return bus && !fact_text(*bus).empty();
-  });
+  const bool any_bus = std::ranges::any_of(
+      all.gpus, [](const DeviceOverview& gpu) { return !fact_text(gpu.facts, "pci_bus_id").empty(); });
   std::vector<std::vector<std::string>> figures;  // of each GPU
   for (const DeviceOverview& gpu : all.gpus)
     figures.push_back(
@@ -245,12 +243,6 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   return section;
 }
 
-Section missing_section(const Overview& all) {
-  Section section{"MISSING"};
-  if (!all.missing.empty()) section.entries.push_back({"", all.missing, false, 2});
-  return section;
-}
-
 std::vector<Section> sections_of(const Overview& all, Extent extent, std::size_t series_in_trace) {
   std::vector<Section> sections{gpus_section(all)};
   if (!all.gpus.empty()) {
@@ -264,7 +256,7 @@ std::vector<Section> sections_of(const Overview& all, Extent extent, std::size_t
     for (Section& section : sections_of(*all.host, extent)) sections.push_back(std::move(section));
   }
   sections.push_back(quality_section(all, extent, series_in_trace));
-  sections.push_back(missing_section(all));
+  if (!all.missing.empty()) sections.push_back({"MISSING", {}, {{"", all.missing, false, 2}}});
   std::erase_if(sections, &Section::is_empty);
   return sections;
 }

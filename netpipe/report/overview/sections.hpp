@@ -38,10 +38,8 @@ std::vector<Section> sections_of(const DeviceOverview&, Extent);
 Section health_section(const Overview&, Extent);
 // A row for each GPU, and what sets one apart; empty with fewer GPUs than `least`.
 Section gpus_section(const Overview&, std::size_t least = 2);
-Section copies_section(const DeviceOverview&, Extent);
 Section host_section(const DeviceOverview&);
 Section quality_section(const Overview&, Extent, std::size_t series_in_trace);
-Section missing_section(const Overview&);
 
 // Sizes at which all cases are shown, apart from their largest: near 8 B, for times (0: no case has one), and near 4
 // KiB, 64 KiB and 1 MiB, for rates.

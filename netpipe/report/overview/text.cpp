@@ -1,4 +1,5 @@
-// What stands first: whether the node is as it should be.
+// The overview as text: whether the node is as it should be, where the trace was taken, and the documents of all
+// sections.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,7 +32,7 @@ std::string text_of(const Explanation& e, const std::string& already_said) {
   return e.remedy.empty() ? text : text + "; " + e.remedy;
 }
 
-// Of whom, where that is not plain: the only GPU's findings need no name.
+// Whose finding it is, where that is not plain: the only GPU's need no name.
 std::string whose(const Overview& all, const HealthFinding& f) {
   const bool plain = f.device.empty() || (all.gpus.size() == 1 && f.device == all.gpus.front().id) ||
                      (all.gpus.empty() && f.device == "host");
@@ -134,14 +135,9 @@ Section health_section(const Overview& all, Extent extent) {
   return section;
 }
 
-// Where a trace was taken, in two lines.
+// ---- where a trace was taken ----
 
 namespace {
-
-std::string fact_of(const Facts& facts, std::string_view name) {
-  const Fact* const fact = find_fact(facts, name);
-  return fact ? fact_text(*fact) : std::string();
-}
 
 struct Items {
   std::vector<std::string> all{};
@@ -171,22 +167,22 @@ std::vector<std::string> gpu_items(const DeviceOverview& device) {
   items.add_count(units > 0 ? units : number_fact(facts, "sms"), "SM");
   items.add(memory_of_device(facts));
   items.add(link_text(facts));
-  items.add(fact_of(facts, "driver_version"), "driver ");
-  items.add(fact_of(facts, "cuda_runtime"), "CUDA ");
-  items.add(fact_of(facts, "power_limit_w"), "power limit ", " W");
+  items.add(fact_text(facts, "driver_version"), "driver ");
+  items.add(fact_text(facts, "cuda_runtime"), "CUDA ");
+  items.add(fact_text(facts, "power_limit_w"), "power limit ", " W");
   return items.all;
 }
 
 std::vector<std::string> host_items(const Facts& facts) {
   Items items;
-  items.add(fact_of(facts, "cpu_model"));
-  if (fact_of(facts, "in_virtual_machine") == "1") items.add("VM");
+  items.add(fact_text(facts, "cpu_model"));
+  if (fact_text(facts, "in_virtual_machine") == "1") items.add("VM");
   if (number_fact(facts, "sockets") > 1) items.add_count(number_fact(facts, "sockets"), "socket");
   items.add_count(number_fact(facts, "cores"), "core");
-  items.add(fact_of(facts, "cpu_quota"), "CPU quota ");
+  items.add(fact_text(facts, "cpu_quota"), "CPU quota ");
   if (number_fact(facts, "numa_nodes") > 1) items.add_count(number_fact(facts, "numa_nodes"), "NUMA node");
   items.add(memory_of_device(facts));
-  items.add(fact_of(facts, "kernel"));
+  items.add(fact_text(facts, "kernel"));
   return items.all;
 }
 
@@ -195,6 +191,18 @@ std::string clock_text_of(double seconds) {
   return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
                    : fmt::format("{}:{:02}", s / 60, s % 60);
 }
+
+Document head_document(const Overview& all, const std::string& headline) {
+  Document doc;
+  doc.add(Document::Head{headline, run_text(all), who_of(all), headline.starts_with("SIMULATED")});
+  return doc;
+}
+
+void add(Document& doc, std::vector<Section> sections) {
+  for (Section& section : sections) doc.add(std::move(section));
+}
+
+Document::Head& head_of(Document& doc) { return std::get<Document::Head>(doc.blocks.front()); }
 
 }  // namespace
 
@@ -255,23 +263,7 @@ std::vector<Entry> who_of(const Overview& all) {
   return entries;
 }
 
-// The overview as a document.
-
-namespace {
-
-Document head_document(const Overview& all, const std::string& headline) {
-  Document doc;
-  doc.add(Document::Head{headline, run_text(all), who_of(all), headline.starts_with("SIMULATED")});
-  return doc;
-}
-
-void add(Document& doc, std::vector<Section> sections) {
-  for (Section& section : sections) doc.add(std::move(section));
-}
-
-Document::Head& head_of(Document& doc) { return std::get<Document::Head>(doc.blocks.front()); }
-
-}  // namespace
+// ---- documents ----
 
 void report_overview(std::ostream& out, const TraceResults& of, const Overview& all, const TextStyle& style) {
   const Extent extent = style.width < 120 ? Extent::screen : Extent::wide;
