@@ -14,7 +14,6 @@
 #include <tuple>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/energy.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/options.hpp"
 #include "netpipe/cli/quantity.hpp"

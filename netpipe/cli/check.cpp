@@ -323,8 +323,7 @@ int measure_and_judge(const Options& options) {
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
   const int code = end_check(options, check, {.is_stopped = campaign.stopped});
-  if (campaign.stopped && !temporary)
-    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(how.output) << '\n';
+  if (campaign.stopped && !temporary) say_how_to_continue(how.output);
   return code;
 }
 

@@ -14,6 +14,7 @@
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/model/medians.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -58,49 +59,6 @@ int nagios_code(CheckVerdict verdict, Health worst) {
   return 3;
 }
 
-std::string nagios_line(const CheckReport& check, int code, std::string said) {
-  constexpr std::array<std::string_view, 4> words{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-  std::ranges::replace(said, '|', '/');  // which begins the figures
-  std::string figures;
-  for (const HealthFinding* finding : worst_of_each_metric(check.findings)) figures += figure(*finding);
-  if (!figures.empty()) figures[0] = '|';
-  return fmt::format("NPGPU {} - {}{}", words[static_cast<std::size_t>(std::clamp(code, 0, 3))], one_line(said),
-                     one_line(figures));
-}
-
-std::string next_steps(const Trace& trace, const std::vector<std::string>& predictable, const std::string& path,
-                       bool is_whole, const TextStyle& style) {
-  const std::string file = quoted(path);
-  const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
-  std::vector<std::string> commands;
-  if (!is_whole) commands.push_back(fmt::format("{} report {} --all", called(), file));
-  if (!trace.of<Soaks>().empty()) commands.push_back(fmt::format("{} check --trace {}", called(), file));
-  if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
-  commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
-  const bool is_named = model::by_device<Jobs>(trace).size() > 1;
-  for (const std::string& device : predictable)
-    commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
-                                   is_named ? " --device " + quoted(device) : ""));
-  bool is_comparable = false;  // soaks are not
-  for_each_kind([&]<class K>() {
-    if constexpr (!std::is_same_v<K, Soaks>) is_comparable = is_comparable || !trace.of<K>().empty();
-  });
-  if (is_comparable) commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
-
-  // As many on a line as fit, but no command is broken: it is there to be copied.
-  constexpr std::string_view head = "NEXT     ", gap = ";  ";
-  std::string text = style.color ? fmt::format("\x1b[1m{}\x1b[0m", head) : std::string(head);
-  std::size_t column = head.size();
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const bool fits = column + gap.size() + commands[i].size() <= static_cast<std::size_t>(style.width);
-    if (i > 0) text += fits ? std::string(gap) : "\n" + std::string(head.size(), ' ');
-    column = (i > 0 && fits ? column + gap.size() : head.size()) + commands[i].size();
-    text += commands[i];
-  }
-  text += '\n';
-  return text;
-}
-
 int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   switch (verdict) {
     case CheckVerdict::ok: return exit_code::done;
@@ -113,7 +71,30 @@ int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   return is_nothing ? exit_code::nothing : exit_code::busy;
 }
 
+int end_with_verdict(const CampaignResult& campaign, const MeasureOptions& options, const Trace& trace,
+                     CheckVerdict verdict, const std::string& said) {
+  if (verdict == CheckVerdict::ok && !campaign.failures.empty()) verdict = CheckVerdict::failed_to_run;
+  if (!options.json)
+    std::cout << fmt::format("{}: {}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
+                             campaign.stopped ? "stopped" : name(verdict), said, counted(campaign.measured, "point"),
+                             clock_text(campaign.wall), rest_of(campaign), options.output);
+  if (campaign.stopped) say_how_to_continue(options.output);
+  return campaign.stopped ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
+}
+
 namespace {
+
+// "NPGPU CRITICAL - cuda:0 PCIe x8/x16 ...|'cuda:0 h2d_rate_gb_s'=27.5;;52.74:": the status, what is said of it, and
+// each figure that was compared with a limit, with the range beyond which it is critical.
+std::string nagios_line(const CheckReport& check, int code, std::string said) {
+  constexpr std::array<std::string_view, 4> words{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+  std::ranges::replace(said, '|', '/');  // which begins the figures
+  std::string figures;
+  for (const HealthFinding* finding : worst_of_each_metric(check.findings)) figures += figure(*finding);
+  if (!figures.empty()) figures[0] = '|';
+  return fmt::format("NPGPU {} - {}{}", words[static_cast<std::size_t>(std::clamp(code, 0, 3))], one_line(said),
+                     one_line(figures));
+}
 
 // ": cuda:0: PCIe Gen5 x8 while copying, ... (and 4 more)": the first failure that the verdict rests on.
 std::string worst_text(const CheckReport& check) {
@@ -187,7 +168,7 @@ int end_check(const Options& options, CheckReport& check, const Ending& ending) 
                     : nagios                     ? unknown_to_nagios
                     : ending.is_stopped          ? exit_code::stopped
                                                  : exit_code_of_verdict(check.verdict, ending.is_nothing);
-  // Of a plugin the first line and the code have to agree.
+  // The first line of a plugin and its exit code have to agree.
   if (!nagios) print_check(options, check, ending, nagios);
   if (!write_reports(options, check) && check.exit_code == exit_code::done)
     check.exit_code = nagios ? unknown_to_nagios : exit_code::failed;

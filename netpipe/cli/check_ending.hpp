@@ -1,29 +1,23 @@
-// A check as plugins of Nagios, Icinga and their kin say it.
+// How commands that judge end: the verdict as an exit code, the last line, and what is written with it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/options.hpp"
 #include "npgpu/report/report.hpp"
 
 namespace npgpu::cli {
 
-// 0 ok, 1 warning, 2 critical, 3 unknown.
+// As plugins of Nagios, Icinga and their kin say it: 0 ok, 1 warning, 2 critical, 3 unknown.
 int nagios_code(CheckVerdict, Health worst);
 
-// "NPGPU CRITICAL - cuda:0 PCIe x8/x16 ...|'cuda:0 h2d_rate_gb_s'=27.5;;52.74:": the status, what is said of it, and
-// each figure that was compared with a limit, with the range beyond which it is critical.
-std::string nagios_line(const CheckReport&, int code, std::string said);
-
-// What can be asked of this trace next: commands, a line each. `predictable`: the devices whose streams' costs it has;
-// `is_whole`: all of it was shown, so that --all has nothing to add.
-std::string next_steps(const Trace&, const std::vector<std::string>& predictable, const std::string& path,
-                       bool is_whole, const TextStyle&);
-
-// How a check ends: its verdict as an exit code, and what it prints and writes.
-
 int exit_code_of_verdict(CheckVerdict, bool is_nothing = false);
+
+// The end of a command that measures and judges: the last line, "node7: slow<said>; 56 points in 0:12; trace: ...", but
+// with --json; and how to continue where a signal stopped it. Returns the exit code.
+int end_with_verdict(const CampaignResult&, const MeasureOptions&, const Trace&, CheckVerdict, const std::string& said);
 
 struct Ending {
   bool is_nothing = false;  // skipped, as there is nothing to measure

@@ -14,8 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include "netpipe/cli/collectives.hpp"
-#include "netpipe/cli/matrix_plan.hpp"
+#include "netpipe/cli/matrix.hpp"
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "netpipe/files/input.hpp"

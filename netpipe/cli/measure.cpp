@@ -309,6 +309,10 @@ int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)
   return end(run_campaign(plan, options), options);
 }
 
+void say_how_to_continue(const std::string& output, const char* who) {
+  std::cerr << "npgpu: stopped by a signal, trace saved; continue" << who << " with: " << resuming(output) << '\n';
+}
+
 void print_summary(const CampaignResult& campaign, const MeasureOptions& options, const Summary& summary) {
   // Who stops a run may be in a hurry: npgpu report shows what it has.
   if (options.json) report_json(std::cout, TraceResults(read_trace(options.output)));
@@ -324,10 +328,9 @@ void print_summary(const CampaignResult& campaign, const MeasureOptions& options
     for (const std::string& failure : campaign.failures) complain(failure);
   else if (!campaign.failures.empty())
     std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
-  if (campaign.stopped && !campaign.rank_lost)
-    std::cerr << "npgpu: stopped by a signal, trace saved; continue"
-              << (options.ranks.everyone ? ", in a job of as many ranks, with: " : " with: ")
-              << resuming(options.ranks.everyone ? options.ranks.output : options.output) << '\n';
+  if (!campaign.stopped || campaign.rank_lost) return;
+  if (options.ranks.everyone) say_how_to_continue(options.ranks.output, ", in a job of as many ranks,");
+  else say_how_to_continue(options.output);
 }
 
 }  // namespace npgpu::cli

@@ -94,6 +94,8 @@ void print_report(const Trace&, const std::string& path);
 // code.
 using Summary = std::function<void(const Trace&, const std::string& path)>;
 int measure(const Options&, Plan (*plan_of)(const Options&), const Summary& summary = print_report);
+// On standard error, after a signal. `who`: what is said of who continues.
+void say_how_to_continue(const std::string& output, const char* who = "");
 void print_summary(const CampaignResult&, const MeasureOptions&, const Summary&);
 
 // The same for a command that ends in its own way: `end` prints, and returns the exit code.
