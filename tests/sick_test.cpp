@@ -7,10 +7,10 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/second_look.hpp"
 #include "tests/scratch.hpp"
 
 namespace sick_test {
@@ -65,7 +65,7 @@ json seeded(const std::string& like, int seed, const json& more = json::object()
 }
 
 MeasureOptions options_of(const std::string& output, Level level) {
-  const Command command = check();
+  const Command& command = command_named("check");
   Options options(command);
   options.read({});
   MeasureOptions how = measure_options(options);

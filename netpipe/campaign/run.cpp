@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <random>
-#include <set>
 #include <sstream>
-#include <utility>
 
 #include "netpipe/campaign/progress.hpp"
 #include "netpipe/campaign/visitor.hpp"

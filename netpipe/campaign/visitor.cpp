@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <thread>
-#include <tuple>
-#include <utility>
 
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/campaign/provenance.hpp"
 #include "npgpu/report/report.hpp"
-#include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/series.hpp"
 #include "npgpu/vocabulary/units.hpp"
 

@@ -1,8 +1,6 @@
 // npgpu calls: what calls of the CUDA runtime cost.
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"

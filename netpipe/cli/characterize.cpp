@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <bit>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -14,9 +12,6 @@
 #include <tuple>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/options.hpp"
-#include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
 #include "npgpu/report/report.hpp"

@@ -18,7 +18,6 @@
 #include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/second_look.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/devices/nvidia.hpp"

@@ -17,7 +17,6 @@
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/vocabulary/probe.hpp"

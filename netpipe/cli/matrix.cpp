@@ -13,7 +13,6 @@
 
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,12 +43,6 @@ inline constexpr std::array<std::string_view, 4> names_of<cli::ProgressForm>{"no
 
 namespace npgpu::cli {
 
-// A plan before it is run: for --dry-run, and what plans have in common.
-
-// For --dry-run: each batch with its number of points, its time and its memory.
-std::string plan_text(const Plan&, const MeasureOptions&, std::size_t width);
-void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
-
 // The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
 std::vector<std::string> gpu_ids(const Options&, const std::string& what);
 // What `steps(plan, backend, device)` says of each device, by all backends of the kind that reach it. Throws
@@ -81,7 +74,9 @@ const Module& module_named(const std::string& name);
 CampaignResult run_campaign(const Plan&, const MeasureOptions&);
 int exit_code_of(const CampaignResult&);
 
-// For --dry-run. Returns the exit code.
+// Throws Error(usage) where the plan has no point: why the first thing was left out.
+void refuse_empty(const Plan&);
+// For --dry-run: each batch with its number of points, its time and its memory. Returns the exit code.
 int print_plan(const Plan&, const MeasureOptions&);
 
 // ", 3 kept from before, 2 disturbed (others used the host's processors)"

@@ -108,16 +108,9 @@ std::vector<std::string> words_of(const Option&);
 // Without its stop.
 std::string first_sentence(const std::string& text);
 
-// Variables of the environment whose names begin with NPGPU_: options, and which libraries are taken.
-
-// NPGPU_DRY_RUN is dry-run; empty if it is no name of ours.
-std::string option_of_variable(const std::string& variable);
-
-// A line for each variable that npgpu does not know, and that is nearly the name of one: it would have no effect, and
-// nobody would notice. Others that begin so are a site's own (NPGPU_ROOT).
+// A line for each variable NPGPU_... that npgpu does not know, and that is nearly the name of one: it would have no
+// effect, and nobody would notice. Others that begin so are a site's own (NPGPU_ROOT).
 void hint_at_variables(std::ostream&);
-
-// Words that were typed, and those that were meant.
 
 // The word that `typed` was probably meant to be, whatever its case; nothing if none is near.
 std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words);

@@ -1,8 +1,6 @@
 // npgpu pieces: which way of copying many pieces is fastest.
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"

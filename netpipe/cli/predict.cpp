@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <span>
 
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"

@@ -13,9 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
-#include <string_view>
 
-#include "netpipe/cli/measure.hpp"
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"

@@ -295,8 +295,7 @@ int measure_as_rank(const Options& given, ranks::RankSet& all) {
   }
   if (const auto code = attempt([&] {
         plan = plan_of(given, all);
-        if (plan->points() == 0)
-          throw Error(ErrorKind::usage, plan->left_out.empty() ? "nothing to run" : plan->left_out.front());
+        refuse_empty(*plan);
       }))
     return *code;
   const std::string differs = difference(*plan, all);

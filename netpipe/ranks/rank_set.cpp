@@ -9,7 +9,6 @@
 
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/process/child.hpp"
-#include "netpipe/ranks/group.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -18,11 +17,6 @@ namespace npgpu::ranks {
 namespace {
 
 std::unique_ptr<RankSet> met;
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
 
 // Both reach the same ranks by the same numbers; where one rank fails, all throw what it says.
 AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_view module) {
@@ -62,7 +56,7 @@ RankSet::RankSet(std::string_view module, Patience patience)
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
-  const std::string here = host_name();
+  const std::string here = process::host_name();
   processes_.resize(names_.size());
   if (size() < 2) return;
   const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));

@@ -12,16 +12,16 @@
 
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
-#include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/pipeline.hpp"
 #include "npgpu/model/figures.hpp"
-#include "npgpu/vocabulary/transfer.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 
 namespace {
 
+constexpr std::uint64_t staging_slots = 4;              // of each end of a staged message
+constexpr std::uint64_t most_chunk_bytes = 8 * MiB;     // the largest chunk that is advised
 constexpr std::uint64_t way_back = 0x9E3779B97F4A7C15;  // between the seeds of the two lanes of a duplex
 
 const MessageMemories& memories_of(const std::string& device) {

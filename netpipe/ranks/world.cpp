@@ -4,18 +4,12 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <mutex>
-#include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 extern "C" [[gnu::weak]] npgpu::ranks::World* npgpu_ranks_world();
 

@@ -9,12 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"

@@ -1,13 +1,8 @@
 #include "netpipe/trace/tables.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
-
-#include "netpipe/trace/hdf5.hpp"
 
 namespace npgpu::trace {
 

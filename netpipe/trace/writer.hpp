@@ -1,8 +1,6 @@
 // When to save. Fed with numbers; it never sees a clock or a file.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -138,8 +136,5 @@ class Document {
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
-
-// A file with the same in it, whose groups, tables and texts HDF5 wrote itself.
-Bytes written_anew(std::span<const std::byte>);
 
 }  // namespace npgpu::trace
