@@ -359,12 +359,11 @@ Command check() {
       "check",
       "judge each GPU in seconds: healthy, slow or broken, and why",
       "Judges every GPU of this machine by what its link, clocks and widths allow, or by a reference: a line for each "
-      "GPU, then what is wrong, with likely causes and remedies. Verdicts and exit codes: "
-      "ok 0; slow 3, something is below its limit; broken 6, wrong results, errors counted, parts missing, or not as "
-      "expected; undecided 8, the interval of a figure holds its limit, also after it was measured again; failed to "
-      "run "
-      "1, something that was to be measured has no figure; not judged 4, others used the GPU or a limit is not known; "
-      "not judged 77, there is no GPU.",
+      "GPU, then what is wrong, with likely causes and remedies. Verdicts and exit codes: ok 0; slow 3, something is "
+      "below its limit; broken 6, wrong results, errors counted, parts missing, or not as expected; undecided 8, the "
+      "interval of a figure holds its limit, also after it was measured again; failed to run 1, something that was to "
+      "be measured has no figure; not judged 4, others used the GPU or a limit is not known; not judged 77, there is "
+      "no GPU.",
       {},
       {"npgpu check", "npgpu check --level 1 --expect gpus=8,link=gen5x16,driver=580",
        "npgpu check --reference good_node.h5 --junit check.xml --openmetrics /var/lib/node_exporter/npgpu.prom",
@@ -375,10 +374,9 @@ Command check() {
              "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
              Option("trace", {}, "Judge this trace and measure nothing. --device chooses some of its GPUs."),
              Option("reference", {},
-                    "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
-                    "printed of it, or the -J file of nccl-tests on one of its GPUs. "
-                    "Tolerances: 5 % of rates of copies, 3 % of kernels, 25 to 30 % of calls, small "
-                    "and pageable copies."),
+                    "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json printed of it, or "
+                    "the -J file of nccl-tests on one of its GPUs. Tolerances: 5 % of rates of copies, 3 % of kernels, "
+                    "25 to 30 % of calls, small and pageable copies."),
              "expect"}},
            {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
       run_check};

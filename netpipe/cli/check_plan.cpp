@@ -106,9 +106,10 @@ std::string doubt_of(CheckVerdict verdict) {
 
 Reference from_json(const std::string& path) {
   const Refuse refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::usage, "--reference: " + path + ": " + why +
-                                      "; it takes a trace, what npgpu check --json or nvbandwidth --json printed, or "
-                                      "the -J file of nccl-tests");
+    throw Error(
+        ErrorKind::usage,
+        "--reference: " + path + ": " + why +
+            "; it takes a trace, what npgpu check --json or nvbandwidth --json printed, or the -J file of nccl-tests");
   };
   Reference reference;
   const Json all = files::read_json("--reference", path);

@@ -197,8 +197,7 @@ Command collectives() {
       "reduce-scatter, all-gather, all-to-all and others, by size. Every result is compared. The table has the time, "
       "the algorithm bandwidth and the bus bandwidth as nccl-tests defines them, and the share of what the links "
       "between the GPUs allow, which copies at once by kernels measure in the same run. A link that is slower than the "
-      "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a "
-      "large size reaches less "
+      "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a large size reaches less "
       "than half of the limit; broken 6, results are wrong; failed to run 1; undecided 8; 77, there are no two GPUs, "
       "or NCCL is not there.",
       {},

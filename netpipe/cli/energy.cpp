@@ -132,8 +132,8 @@ Command energy() {
           "measure what work costs in joules: bytes, operations, and rest",
           "Measures the energy that a device takes at rest and while it does one thing: reads memory or caches, "
           "multiplies, copies. Windows begin and end on a step of the device's energy counter. Work at full rate, at "
-          "half of it and rest together give the energy of one byte or operation over idle. It depends on the "
-          "data: --operands zeros,random measures both.",
+          "half of it and rest together give the energy of one byte or operation over idle. It depends on the data: "
+          "--operands zeros,random measures both.",
           {},
           {"npgpu energy", "npgpu energy --work read,fma --operands zeros,random --output energy.h5",
            "npgpu energy --device sim:h200 --work idle,read,fma"},

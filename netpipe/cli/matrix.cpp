@@ -393,9 +393,9 @@ Command matrix() {
             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
              Option("only", "pairs,both,host,latency,together,numa"), Option("access", "write,read"),
              Option("executor", "copy-engine,sm-kernel"),
-             Option("sizes", {},
-                    "Default: 512 MiB between GPUs, 128 MiB with the host, 64 MiB of processes, of simulated ones 1 "
-                    "MiB."),
+             Option(
+                 "sizes", {},
+                 "Default: 512 MiB between GPUs, 128 MiB with the host, 64 MiB of processes, of simulated ones 1 MiB."),
              "every-pair"}}}),
       run_matrix};
 }

@@ -75,8 +75,8 @@ const std::vector<OptionGroup>& options_of_all() {
       {"Repetition",
        {Option("schedule", "adaptive"), "rounds", "trials",
         Option("tolerance", {},
-               "adaptive: a point has converged when half the width of its 95 % interval is within it "
-               "(default 1%; energies 2%)."),
+               "adaptive: a point has converged when half the width of its 95 % interval is within it (default 1%; "
+               "energies 2%)."),
         "trial-time", "budget", "target-time", "repeats"},
        true},
       {"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}, true},
@@ -96,11 +96,10 @@ std::string help_measuring(std::size_t width) {
   std::vector<std::string> names;
   for (const Command& command : commands())
     if (std::ranges::any_of(command.groups, &OptionGroup::of_all)) names.push_back(command.name);
-  std::string text =
-      wrapped(fmt::format("Options of every command that measures: {}. `npgpu help COMMAND` says where a "
-                          "command differs.",
-                          fmt::join(names, ", ")),
-              width);
+  std::string text = wrapped(
+      fmt::format("Options of every command that measures: {}. `npgpu help COMMAND` says where a command differs.",
+                  fmt::join(names, ", ")),
+      width);
   text += '\n';
   for (const OptionGroup& group : options_of_all()) {
     text += fmt::format("\n{}:\n", group.title);

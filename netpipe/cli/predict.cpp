@@ -274,36 +274,33 @@ int run_predict(const Options& options) {
 }  // namespace
 
 Command predict() {
-  return {
-      "predict",
-      "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
-      "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
-      "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % of "
-      "the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job "
-      "in the numbers "
-      "of streams that it was measured in. Of --pieces, which way of copying them finishes first, from a trace of "
-      "npgpu pieces. --all-reduce predicts the time of an all-reduce of any size from those that npgpu collectives "
-      "measured. "
-      "Needs no device.",
-      {"TRACE"},
-      {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
-       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
-       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
-       "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-       "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
-      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
-       {"Streams",
-        {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
-         Option("max-streams", "64"), "max-memory"}},
-       {"Pieces (npgpu pieces)",
-        {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
-         Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
-         Option("other-layout", {}, "Default: all.")}},
-       {"Measured jobs", {"measured"}},
-       {"Several GPUs (npgpu collectives)", {"all-reduce"}},
-       {"Output",
-        {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
-      run_predict};
+  return {"predict",
+          "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
+          "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
+          "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % "
+          "of the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each "
+          "measured job in the numbers of streams that it was measured in. Of --pieces, which way of copying them "
+          "finishes first, from a trace of npgpu pieces. --all-reduce predicts the time of an all-reduce of any size "
+          "from those that npgpu collectives measured. Needs no device.",
+          {"TRACE"},
+          {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
+           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
+           "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
+           "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
+          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
+           {"Streams",
+            {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
+             Option("max-streams", "64"), "max-memory"}},
+           {"Pieces (npgpu pieces)",
+            {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
+             Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
+             Option("other-layout", {}, "Default: all.")}},
+           {"Measured jobs", {"measured"}},
+           {"Several GPUs (npgpu collectives)", {"all-reduce"}},
+           {"Output",
+            {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
+          run_predict};
 }
 
 const Joined<ListedCommand> listed_predict({15, predict});

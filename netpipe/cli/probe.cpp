@@ -179,8 +179,7 @@ Plan probe_plan(const Options& options) {
 std::string about() {
   std::string text =
       "Times kernels that do a known amount of work, over blocks, threads and independent chains. NAME is a list of "
-      "the "
-      "following, or all.\n";
+      "the following, or all.\n";
   for (const auto& one : registered<ProbeDescription>()) text += fmt::format("  {}: {}\n", one->name, one->summary);
   return text +
          "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is compared with "

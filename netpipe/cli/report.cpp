@@ -210,8 +210,7 @@ int list_runs(const Options& options, const std::vector<Trace>& runs, const Text
   if (options.has("html") || options.has("case") || options.has("share") || options.has("among") ||
       options.on("overview") || options.on("markdown"))
     throw Error(ErrorKind::usage, fmt::format("{0}: holds {1} runs, and --overview, --html, --share, --among, "
-                                              "--markdown and --case are of one: name one of "
-                                              "{0}:0 to {0}:{2}",
+                                              "--markdown and --case are of one: name one of {0}:0 to {0}:{2}",
                                               file, runs.size(), runs.size() - 1));
   options.on("json") ? runs_json(std::cout, file, runs) : runs_text(std::cout, file, runs, style);
   return exit_code::done;
@@ -253,13 +252,11 @@ Command report() {
       "report",
       "show a trace: in the terminal, as a page, for an issue",
       "Shows a trace: whether the node is healthy, and one figure for each question, each with its 95 % interval, its "
-      "share of what the device could do and the limit that check applies. --overview says more on one page; "
-      "--all has every series as a table, and which number of streams is best for the partition method; --markdown is "
-      "the overview for an issue or a wiki, and --html a page with "
-      "curves to send. Both begin with what a trace is about: collectives, a soak, energy, copies of pieces, the "
-      "partition "
-      "method. A trace of few points is shown whole. Of a merged file it lists the runs; FILE:N is run "
-      "N. Needs no device.",
+      "share of what the device could do and the limit that check applies. --overview says more on one page; --all has "
+      "every series as a table, and which number of streams is best for the partition method; --markdown is the "
+      "overview for an issue or a wiki, and --html a page with curves to send. Both begin with what a trace is about: "
+      "collectives, a soak, energy, copies of pieces, the partition method. A trace of few points is shown whole. Of a "
+      "merged file it lists the runs; FILE:N is run N. Needs no device.",
       {"TRACE"},
       {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",
        "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report job.h5:3 --overview",

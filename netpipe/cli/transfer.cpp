@@ -137,8 +137,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
   for (const Direction direction : names_or(options, "direction", c.direction))
     if (direction != c.direction)
       throw Error(ErrorKind::usage,
-                  fmt::format("--direction {}: messages between {} are {}: name the ends with "
-                              "--device",
+                  fmt::format("--direction {}: messages between {} are {}: name the ends with --device",
                               name(direction), c.direction == Direction::h2h ? "hosts" : "GPUs", name(c.direction)));
   const bool on_hosts = c.direction == Direction::h2h;
   for (const Pattern pattern : names_or(options, "pattern", Pattern::pingpong))
@@ -266,10 +265,11 @@ int measure_as_rank(const Options& given, ranks::RankSet& all) {
   std::optional<Plan> plan;
   const auto attempt = [&](const std::function<void()>& what) { return cli::attempt(all, what); };
   if (all.size() < 2)
-    throw Error(ErrorKind::usage,
-                fmt::format("--module {0} needs two ranks or more, and this job has one: mpirun -n 2 npgpu transfer "
-                            "--module {0}",
-                            given.text("module")));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "--module {0} needs two ranks or more, and this job has one: mpirun -n 2 npgpu transfer --module {0}",
+            given.text("module")));
   if (const auto code = attempt([&] { options = measure_options(given); })) return *code;
   const std::string output = all.everyone().of_leader(options.output);
   options.output = of_rank(output, all.rank());
@@ -386,37 +386,36 @@ std::vector<std::uint64_t> transfer_sizes(const Options& options) {
 }
 
 Command transfer() {
-  return {
-      "transfer",
-      "measure memory copies over sizes, one case or many",
-      "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; why "
-      "the others cannot is printed. With --module mpi or ucx, started by mpirun or srun, it measures messages between "
-      "the ranks of a job: every rank with every other one, each with one at a time. Rank 0 prints; each rank writes a "
-      "trace, NAME-rank0.h5 and so on, and npgpu merge puts them into one file.",
-      {},
-      {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
-       "npgpu transfer --async --pattern duplex --schedule classic",
-       "npgpu transfer --direction peer --access write,read --executor sm-kernel --async",
-       "npgpu transfer --device cuda:0 --async --direction h2d,d2h --host-node all",
-       "npgpu transfer --module mpi --pattern pingpong,stream,duplex"},
-      with_measure_options(
-          {{"What is measured (lists: a,b,c)",
-            {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
-             Option("module", {}, "Default: memcpy, cudaMemcpy, clEnqueue or simulated, as the device needs."),
-             Option("pattern", {}, "Default: stream, of messages between ranks pingpong."),
-             Option("direction", {}, "Default: h2d, on the host h2h."),
-             Option("to", {}, "A list. Default: all others of the node."),
-             Option("access", {}, "Default: write, of messages between GPUs staged."),
-             Option("executor", {}, "Default: as the module has it, copy-engine for most."),
-             Option("memory", {}, "Default: pinned, on the host pageable."), "async",
-             Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
-             Option("source-offset", "0"), Option("target-offset", "0"), "no-bind",
-             Option("host-node", {}, "Default: that of the device.")}},
-           {"Messages between ranks", {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
-           {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
-      [](const Options& options) {
-        return is_between_ranks(options) ? measure_between_ranks(options) : measure(options, transfer_plan);
-      }};
+  return {"transfer",
+          "measure memory copies over sizes, one case or many",
+          "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; "
+          "why the others cannot is printed. With --module mpi or ucx, started by mpirun or srun, it measures messages "
+          "between the ranks of a job: every rank with every other one, each with one at a time. Rank 0 prints; each "
+          "rank writes a trace, NAME-rank0.h5 and so on, and npgpu merge puts them into one file.",
+          {},
+          {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
+           "npgpu transfer --async --pattern duplex --schedule classic",
+           "npgpu transfer --direction peer --access write,read --executor sm-kernel --async",
+           "npgpu transfer --device cuda:0 --async --direction h2d,d2h --host-node all",
+           "npgpu transfer --module mpi --pattern pingpong,stream,duplex"},
+          with_measure_options(
+              {{"What is measured (lists: a,b,c)",
+                {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
+                 Option("module", {}, "Default: memcpy, cudaMemcpy, clEnqueue or simulated, as the device needs."),
+                 Option("pattern", {}, "Default: stream, of messages between ranks pingpong."),
+                 Option("direction", {}, "Default: h2d, on the host h2h."),
+                 Option("to", {}, "A list. Default: all others of the node."),
+                 Option("access", {}, "Default: write, of messages between GPUs staged."),
+                 Option("executor", {}, "Default: as the module has it, copy-engine for most."),
+                 Option("memory", {}, "Default: pinned, on the host pageable."), "async",
+                 Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
+                 Option("source-offset", "0"), Option("target-offset", "0"), "no-bind",
+                 Option("host-node", {}, "Default: that of the device.")}},
+               {"Messages between ranks", {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
+               {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
+          [](const Options& options) {
+            return is_between_ranks(options) ? measure_between_ranks(options) : measure(options, transfer_plan);
+          }};
 }
 
 const Joined<ListedCommand> listed_transfer({3, transfer});

@@ -49,10 +49,9 @@ void* entry_of(const std::string& name, const char* function, const std::string&
     }
     void* const handle = dlopen(place.c_str(), RTLD_NOW | scope);  // held as long as the process
     if (!handle)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {}: install the {} that npgpu was built for, or name a library that was built for "
-                              "the one here with {}",
-                              asked, dlerror(), upper, variable));
+      throw Error(ErrorKind::usage, fmt::format("{}: {}: install the {} that npgpu was built for, or name a library "
+                                                "that was built for the one here with {}",
+                                                asked, dlerror(), upper, variable));
     void* const entry = dlsym(handle, function);
     if (!entry) throw Error(ErrorKind::usage, asked + ": " + place + " is no library of npgpu");
     return entry;

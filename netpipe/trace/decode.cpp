@@ -56,8 +56,8 @@ void check_version(const Version& version) {
                                   version.major, version.minor, version_major));
   if (version.major < version_major)
     throw FormatError(
-        fmt::format("has trace version {}.{}, which only the npgpu that wrote it reads; this one reads {}.x, "
-                    "so it has to be measured again",
+        fmt::format("has trace version {}.{}, which only the npgpu that wrote it reads; this one reads {}.x, so it has "
+                    "to be measured again",
                     version.major, version.minor, version_major));
 }
 
