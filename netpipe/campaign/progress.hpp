@@ -155,8 +155,6 @@ template <class K> Series<K> alone(const Series<K>& header, const Measured<K>& m
   return one;
 }
 
-// What other processes measured of a campaign, each of them one GPU: into its trace, and compared with GPUs that rest.
-
 // What a process measured, whose file goes; nothing where it had none yet.
 std::optional<Trace> trace_of(const GpuProcesses::Part&);
 

@@ -100,7 +100,7 @@ void refuse_measuring(const Options& options) {
       throw Error(ErrorKind::usage, fmt::format("--{}: --trace judges what was measured, and measures nothing", other));
 }
 
-// Of the trace's GPUs only those, and what is said of the node and of its host.
+// Only these GPUs of the trace are kept, and what is said of the node and of its host.
 void keep_devices(CheckReport& check, const std::string& path, const std::string& list) {
   std::vector<std::string> wanted = split_names("device", list), ids;
   for (const std::string& one : wanted) {
@@ -154,7 +154,7 @@ std::string what_decided(const CheckReport& check, const Rules& rules) {
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-// Of the node: its limits are no better than its reference.
+// A finding about the node: its limits are no better than its reference.
 void warn_of_reference(std::vector<HealthFinding>& findings, const Rules& rules) {
   if (rules.doubt.empty()) return;
   HealthFinding finding;

@@ -199,7 +199,7 @@ std::string target_of(const std::vector<DeviceInfo>& all, const std::string& id)
   return {};
 }
 
-// Of these loads those that the device has; why it lacks others is said once.
+// Those of these loads that the device has; why it lacks others is said once.
 std::vector<SoakCase> soak_cases_of(Plan& plan, const std::vector<DeviceInfo>& all, const DeviceInfo& device,
                                     const std::vector<SoakLoad>& loads) {
   std::vector<SoakCase> cases;

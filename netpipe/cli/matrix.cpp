@@ -140,7 +140,7 @@ class Planner {
     return c;
   }
 
-  // Of more than two GPUs: with two, each of these is a pair.
+  // With two GPUs, each of these would be a pair.
   void peers_together() {
     const std::size_t n = gpus_.size();
     if (n < 3) return;
@@ -187,8 +187,8 @@ class Planner {
     }
   }
 
-  // Of loads, atomic additions and flags: on the host's memory, the GPU's own and every other one's, as far as the
-  // links have them.
+  // The latency of loads, atomic additions and flags: on the host's memory, the GPU's own and every other one's, as far
+  // as the links have them.
   void latency() {
     executor_ = Executor::sm_kernel;
     const auto add_words = [&](const DeviceInfo& gpu, TransferCase c, Pattern pattern) {

@@ -1,4 +1,5 @@
-// Options that every measuring command has: where the trace goes, how points are repeated, what is printed.
+// What every measuring command has: options (where the trace goes, how points are repeated, what is printed), its plan,
+// the campaign, and what is printed at its end.
 #pragma once
 
 #include <array>
@@ -66,8 +67,6 @@ void refuse_targets_without_peers(const Options&);
 std::vector<std::string> targets_of(const Options&, const std::string& source);
 // Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
 const Module& module_named(const std::string& name);
-
-// The whole of a measuring command: its plan, --dry-run, the campaign, and what is printed at its end.
 
 // Measures until signals ask to stop (catch_signals() before it), and prints progress on standard error. Throws Error
 // if the trace cannot be written.

@@ -59,13 +59,14 @@ class Options {
   bool on(const std::string& flag) const { return has(flag) && values_[flag].as<bool>(); }
   std::string text(const std::string& option) const { return values_[option].as<std::string>(); }
   std::optional<std::string> maybe(const std::string& option) const;
-  // Of an option that may be repeated.
+  // All values of an option that may be repeated.
   std::vector<std::string> texts(const std::string& option) const;
   // A positional argument; throws Error(usage) naming it if it is not there.
   std::string place(const std::string& name) const;
   // The words of the place that ends in `...`; throws Error(usage) naming it if there is none.
   std::vector<std::string> places(const std::string& name) const;
-  // Of a command with sides. Throws Error(usage) if there is no word for one of them, or it is not clear whose one is.
+  // The words of both sides of a command that has them. Throws Error(usage) if a side has none, or it is not clear to
+  // which one a word belongs.
   std::pair<std::vector<std::string>, std::vector<std::string>> sides() const;
 
   std::string help(std::size_t width) const;

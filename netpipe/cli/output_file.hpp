@@ -1,4 +1,4 @@
-// A file that a command writes in addition to what it prints.
+// Files that a command writes in addition to what it prints, and a folder for what nobody is to keep.
 #pragma once
 
 #include <filesystem>
@@ -43,11 +43,9 @@ class TextToErrors {
 // A trace is written in many places of its file: throws Error(usage) for a name that stands for an open descriptor.
 void check_trace_output(const std::string& path);
 
-// A folder for what nobody is to keep.
-
-// In TMPDIR, called npgpu-<purpose>-XXXXXX; gone with the object. What is put into it is called <purpose>.*. Making one
-// also removes those that killed processes of this user left: whoever uses a folder holds its lock (flock), which ends
-// with the process.
+// A folder for what nobody is to keep: in TMPDIR, called npgpu-<purpose>-XXXXXX; gone with the object. What is put into
+// it is called <purpose>.*. Making one also removes those that killed processes of this user left: whoever uses a
+// folder holds its lock (flock), which ends with the process.
 class TemporaryFolder {
  public:
   // Throws Error(failed) naming TMPDIR's folder.
@@ -61,8 +59,6 @@ class TemporaryFolder {
   std::filesystem::path path_;
   process::Descriptor lock_;
 };
-
-// Names of traces that a command takes several of.
 
 // A folder stands for its traces (*.h5), by name. Throws Error(usage) if it has none.
 std::vector<std::string> trace_files(const std::vector<std::string>& words);

@@ -130,7 +130,7 @@ std::vector<std::string> names_or_all(const std::string& list, const std::string
   return asked;
 }
 
-// Of all probes what every device is asked for, unless the user wants everything; of a probe that is named, everything.
+// NAME all is what every device is asked for, unless the user wants everything; a probe that is named is everything.
 bool only_usual(const Options& options) { return options.place("NAME") == "all" && !options.on("thorough"); }
 
 Plan probe_plan(const Options& options) {

@@ -1,4 +1,4 @@
-// Files of `npgpu report --share`, as others sent them.
+// npgpu report: a trace in the terminal, as a page, and among others.
 #include "npgpu/report/report.hpp"
 
 #include <fmt/format.h>
@@ -25,11 +25,9 @@
 
 namespace npgpu::cli {
 
-// Of files, and of all in folders that are such documents. Throws Error(usage) where a file is none, and where no path
-// has one.
-std::vector<SharedNode> read_shared(const std::vector<std::string>& paths);
-
 namespace {
+
+// ---- files of `npgpu report --share`, as others sent them ----
 
 using files::read_json;
 using Json = nlohmann::json;
@@ -79,8 +77,8 @@ void add_folder(const std::filesystem::path& folder, std::vector<SharedNode>& no
   if (unreadable) throw Error(ErrorKind::usage, fmt::format("--among: {}: {}", folder.string(), unreadable.message()));
 }
 
-}  // namespace
-
+// What files are, and those in folders that are such documents. Throws Error(usage) where a file is none, and where no
+// path has one.
 std::vector<SharedNode> read_shared(const std::vector<std::string>& paths) {
   std::vector<SharedNode> nodes;
   for (const std::string& path : paths) {
@@ -98,9 +96,7 @@ std::vector<SharedNode> read_shared(const std::vector<std::string>& paths) {
   return nodes;
 }
 
-// npgpu report: a trace in the terminal.
-
-namespace {
+// ---- the report ----
 
 std::vector<std::string> predictable_of(const Overview& all) {
   std::vector<std::string> devices;
@@ -204,7 +200,7 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   }
 }
 
-// Of a merged file without the number of a run.
+// What is shown of a merged file that is named without the number of a run.
 int list_runs(const Options& options, const std::vector<Trace>& runs, const TextStyle& style) {
   const std::string file = options.place("TRACE");
   if (options.has("html") || options.has("case") || options.has("share") || options.has("among") ||

@@ -178,7 +178,7 @@ Reply reply_of_child(const std::function<std::string()>& answer, const Limits& l
 
 namespace {
 
-// Of a process, not of a descriptor: children that inherit it do not share it.
+// The lock is the process's, not the descriptor's: children that inherit the descriptor do not share it.
 void lock(int fd, short type) {
   struct flock whole {};
   whole.l_type = type;

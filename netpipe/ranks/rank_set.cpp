@@ -89,7 +89,7 @@ std::string RankSet::lost() const {
 Group& RankSet::with(int partner) {
   std::unique_ptr<Group>& pair = pairs_[partner];
   if (!pair) {
-    // Of more than two, one may be busy with all others first.
+    // Where there are more than two, one may be busy with all others first.
     Patience patience = patience_;
     patience.until_parted *= std::max(1, size() - 1);
     patience.until_said *= std::max(1, size() - 1);
@@ -111,7 +111,7 @@ Facts RankSet::facts() {
     const ClockOffset clock = clock_offset(*world_, with(*partner));
     const std::string prefix = fmt::format("rank{}_", *partner);
     facts.emplace_back(prefix + "is", name(*partner));
-    // Of the steady clocks: what has to be added to the partner's for this rank's.
+    // What has to be added to the partner's steady clock for this rank's.
     facts.emplace_back(prefix + "clock_offset_us", microseconds(clock.offset) * (*partner > rank() ? 1 : -1));
     facts.emplace_back(prefix + "round_trip_us", microseconds(clock.round_trip));
     for (const auto& [extent, stages] : with(*partner).stages)

@@ -108,7 +108,7 @@ class RankRunner final : public Runner<Transfers> {
     for (const std::string& one : all)
       if (!one.empty() && !first) first = one;
     for (TransferSample& sample : last_trial) {
-      // Of a lane of its own way the target says; of a round trip both do.
+      // The target says it for a lane of its own way; both say it for a round trip.
       const std::size_t target = target_index(sample.lane);
       const bool is_wrong = case_.pattern == Pattern::pingpong ? first.has_value() : !all[target].empty();
       sample.intact = is_wrong ? 0 : 1;

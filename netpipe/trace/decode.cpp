@@ -285,7 +285,7 @@ class Unpacker {
     if (count > 0) std::memcpy(to, left_.data(), count);
     left_.remove_prefix(count);
   }
-  // Of things that have a byte or more each.
+  // How many things come, which have a byte or more each.
   std::size_t count(std::size_t) {
     std::uint64_t number = 0;
     raw(&number, sizeof number);

@@ -1,4 +1,4 @@
-// When to save. Fed with numbers; it never sees a clock or a file.
+// A trace in memory while it is written, and when to save it.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 
 namespace npgpu::trace {
 
+// When to save. Fed with numbers; it never sees a clock or a file.
+//
 // Saving costs at most `share` of the wall time since the start, as long as that leaves nothing unsaved for longer than
 // `patience`. The first addition is always worth a save. Where one save takes so long that patience would cost more
 // than `max_share` of the wall time (a save of 1 s every 5 s), patience grows until it costs no more than that.
@@ -75,9 +77,8 @@ class CheckpointPolicy {
   std::uint64_t saves_ = 0;
 };
 
-// A trace in memory while it is written.
-
-// Throws FormatError. After one, the document may hold half of a change, and sound() is false.
+// A trace in memory while it is written. Throws FormatError. After one, the document may hold half of a change, and
+// sound() is false.
 class Document {
  public:
   // A new trace that holds no measurement.
