@@ -277,15 +277,9 @@ void print_check(const Options& options, const CheckReport& check, const Ending&
 
 // Whoever drains a node by the verdict goes by the exit code. False if something could not be written.
 bool write_reports(const Options& options, const CheckReport& check) {
-  bool are_written = true;
-  const auto write = [&](const char* option, auto&& report) {
-    if (const auto path = options.maybe(option))
-      are_written &=
-          is_written([&] { write_file(option, *path, true, [&](std::ostream& out) { report(out, check); }); });
-  };
-  write("junit", check_junit);
-  write("openmetrics", check_openmetrics);
-  return are_written;
+  const bool junit = write_if_asked(options, "junit", true, [&](std::ostream& out) { check_junit(out, check); });
+  return write_if_asked(options, "openmetrics", true, [&](std::ostream& out) { check_openmetrics(out, check); }) &&
+         junit;
 }
 
 }  // namespace

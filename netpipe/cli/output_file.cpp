@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "netpipe/cli/terminal.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/files/output.hpp"
 #include "netpipe/trace/files.hpp"
@@ -152,12 +153,13 @@ void write_file(const std::string& option, const std::string& path, bool force,
   });
 }
 
-bool is_written(const std::function<void()>& write) {
+bool write_if_asked(const Options& options, const std::string& option, bool force,
+                    const std::function<void(std::ostream&)>& write) {
   try {
-    write();
+    if (const auto path = options.maybe(option)) write_file(option, *path, force, write);
     return true;
   } catch (const Error& e) {
-    std::cerr << "npgpu: " << one_line(e.what()) << '\n';
+    complain(e.what());
     return false;
   }
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/cli/options.hpp"
 #include "netpipe/process/descriptor.hpp"
 
 namespace npgpu::cli {
@@ -18,8 +19,10 @@ namespace npgpu::cli {
 void write_file(const std::string& option, const std::string& path, bool force,
                 const std::function<void(std::ostream&)>& write);
 
-// Writes what comes with a verdict, which a full disk must not cost: an Error is printed to standard error. False then.
-bool is_written(const std::function<void()>& write);
+// write_file() where the option is given, for what comes with a verdict, which a full disk must not cost: an Error is
+// printed to standard error. False then.
+bool write_if_asked(const Options&, const std::string& option, bool force,
+                    const std::function<void(std::ostream&)>& write);
 
 // Throws what write_file() would throw about the path: before a run of minutes, whose results it is to hold.
 void check_output(const std::string& option, const std::string& path, bool force);

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/report/report.hpp"
