@@ -46,14 +46,12 @@ struct PointProgress {
     return clocks_mhz.size() >= 2 && std::abs(mhz / median(clocks_mhz) - 1) > 0.02;
   }
   bool is_disturbed() const { return !are_enough(quiet_us.size(), quiet_us.size() + disturbed_us.size()); }
-  ByVisit counted_us() const {
-    ByVisit all = quiet_us;
-    if (is_disturbed()) all.insert(all.end(), disturbed_us.begin(), disturbed_us.end());
-    return all;
-  }
-  ClassDrift::Visits counted_rounds() const {
-    ClassDrift::Visits all = quiet_rounds;
-    if (is_disturbed()) all.insert(all.end(), disturbed_rounds.begin(), disturbed_rounds.end());
+  ByVisit counted_us() const { return counted(quiet_us, disturbed_us); }
+  ClassDrift::Visits counted_rounds() const { return counted(quiet_rounds, disturbed_rounds); }
+
+ private:
+  template <class Visits> Visits counted(Visits all, const Visits& disturbed) const {
+    if (is_disturbed()) all.insert(all.end(), disturbed.begin(), disturbed.end());
     return all;
   }
 };

@@ -48,6 +48,16 @@ struct Patience {
   std::function<void()> heard{};
 };
 
+// What a function threw; empty if nothing.
+template <class Work> std::string failure_of(Work&& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
+
 // The first member leads.
 class Group final : public Consensus {
  public:

@@ -23,13 +23,7 @@ AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_vi
   AddressedWorld* world = nullptr;
   std::string address;
   const auto together = [&](auto&& work) {
-    std::string mine;
-    try {
-      work();
-    } catch (const Error& e) {
-      mine = e.what();
-    }
-    const std::vector<std::string> said = everyone.of_all(mine);
+    const std::vector<std::string> said = everyone.of_all(failure_of(work));
     // What all say alike, for want of a library, is nobody's in particular.
     if (std::ranges::all_of(said, [&](const std::string& one) { return one == said[0]; })) return said[0];
     for (std::size_t i = 0; i < said.size(); ++i)

@@ -30,16 +30,6 @@ const MessageMemories& memories_of(const std::string& device) {
   throw Error(ErrorKind::usage, "--device " + device + ": no messages leave from there in this build");
 }
 
-// What a function threw; empty if nothing.
-template <class Work> std::string failure_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return {};
-}
-
 std::string processors_of_this_thread() {
   cpu_set_t set;
   CPU_ZERO(&set);
