@@ -95,7 +95,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"energy", {"engine", "campaign", "modules", "probes"}},
       {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
       {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"campaign", {"engine", "devices/host", "ranks", "trace", "model", "report"}},
+      {"campaign", {"engine", "process", "devices/host", "ranks", "trace", "model", "report"}},
   };
   // A room that is not listed is that of a kind of measurement.
   const std::set<std::string> of_kinds{"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"};

@@ -7,10 +7,10 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/second_look.hpp"
 #include "tests/scratch.hpp"
 
 namespace sick_test {

@@ -187,7 +187,7 @@ namespace campaign {
 
 namespace {
 
-// Of all visits to a point; `rest` is what each takes in addition to its trials.
+// The time of all visits to a point; `rest` is what each takes in addition to its trials.
 Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
   if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;
   const Seconds trial = std::max(how.adaptive.trial, repeat), share = how.adaptive.budget / how.rounds;

@@ -46,14 +46,12 @@ struct PointProgress {
     return clocks_mhz.size() >= 2 && std::abs(mhz / median(clocks_mhz) - 1) > 0.02;
   }
   bool is_disturbed() const { return !are_enough(quiet_us.size(), quiet_us.size() + disturbed_us.size()); }
-  ByVisit counted_us() const {
-    ByVisit all = quiet_us;
-    if (is_disturbed()) all.insert(all.end(), disturbed_us.begin(), disturbed_us.end());
-    return all;
-  }
-  ClassDrift::Visits counted_rounds() const {
-    ClassDrift::Visits all = quiet_rounds;
-    if (is_disturbed()) all.insert(all.end(), disturbed_rounds.begin(), disturbed_rounds.end());
+  ByVisit counted_us() const { return counted(quiet_us, disturbed_us); }
+  ClassDrift::Visits counted_rounds() const { return counted(quiet_rounds, disturbed_rounds); }
+
+ private:
+  template <class Visits> Visits counted(Visits all, const Visits& disturbed) const {
+    if (is_disturbed()) all.insert(all.end(), disturbed.begin(), disturbed.end());
     return all;
   }
 };
@@ -154,8 +152,6 @@ template <class K> Series<K> alone(const Series<K>& header, const Measured<K>& m
   for (auto& sample : one.samples) sample.visit = 0;
   return one;
 }
-
-// What other processes measured of a campaign, each of them one GPU: into its trace, and compared with GPUs that rest.
 
 // What a process measured, whose file goes; nothing where it had none yet.
 std::optional<Trace> trace_of(const GpuProcesses::Part&);

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "netpipe/process/child.hpp"
 #include "npgpu/measuring/runner.hpp"
 #include "npgpu_build.hpp"
 #include "npgpu_git.hpp"
@@ -100,11 +101,6 @@ std::string fresh_uuid() {
   return uuid;
 }
 
-std::string hostname() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
-
 std::string utc_text(const char* format) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -123,7 +119,7 @@ TraceRoot trace_root(const std::string& plan, const std::string& argv, std::uint
   root.plan = plan;
   root.seed = seed;
   root.start_time_utc = utc_text("%Y-%m-%dT%H:%M:%SZ");
-  root.hostname = hostname();
+  root.hostname = process::host_name();
   return root;
 }
 

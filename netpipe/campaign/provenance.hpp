@@ -17,7 +17,6 @@ Facts build_facts();         // compiler, build type, toolkit and libraries
 std::string version_text();
 
 std::string fresh_uuid();
-std::string hostname();
 std::string utc_text(const char* format);  // now, as strftime() writes it
 
 void add_new(Facts&, const Facts& more);  // those whose names are not there yet

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <random>
-#include <set>
 #include <sstream>
-#include <utility>
 
 #include "netpipe/campaign/progress.hpp"
 #include "netpipe/campaign/visitor.hpp"
@@ -123,7 +120,7 @@ class Run {
 
   // ---- several GPUs at once, each by a process of its own ----------------------------------------------------------
 
-  // Of all kinds, those of one device.
+  // Calls `f` with every course of one device, whatever its kind.
   template <class F> void courses_of(const std::string& device, F&& f) {
     for_each_kind([&]<class K>() {
       for (BatchProgress<K>& course : courses<K>())
@@ -208,7 +205,7 @@ class Run {
   // Small copies between host and GPU kept one of several speeds, up to 16 % apart on an H200, for as long as a context
   // lived. In a context a round, the difference is in the intervals.
   void reset_context() {
-    // Of ranks, an MPI library may hold memory of the device.
+    // An MPI library of ranks may hold memory of the device.
     if (settings_.ranks.everyone || !plan_.allows_context_reset()) return;
     for (const DeviceInfo& device : plan_.devices())
       if (std::ranges::find(elsewhere_, device.id) == elsewhere_.end() && !state_.lost.contains(device.id)) try {

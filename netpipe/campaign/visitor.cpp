@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <thread>
-#include <tuple>
-#include <utility>
 
 #include "netpipe/campaign/guess.hpp"
 #include "netpipe/campaign/provenance.hpp"
 #include "npgpu/report/report.hpp"
-#include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/series.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -215,7 +211,6 @@ template <class K> void Visitor::visit(BatchProgress<K>& course, const std::vect
   runner.reset();
 }
 
-// Of the guess, what one visit takes.
 template <class K> Seconds Visitor::share(const Batch<K>& batch, const Step<K>& step) const {
   const Repetition how = repetition_of(batch, settings_);
   return guess(batch, step, how) / how.rounds;
@@ -281,7 +276,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
         [&] { devices::settle(device.id); });
     if (measured) measured->visit.at_s = (now - state_.begin).count();
   } catch (const RankLost& e) {
-    // Of ranks that measure together each says it in its own way.
+    // Where ranks measure together, each rank words the failure differently.
     if (!with_) give_up(at, {fmt::format("at {}: {}", text_of(step.axes), e.what()), Failure::failed, {}});
     throw;
   } catch (const Error& e) {

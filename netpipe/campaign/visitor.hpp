@@ -1,5 +1,4 @@
-// The condition of devices over a run: what their links were trained to while bytes went over them, and what they
-// counted until its end.
+// A visitor of the points of a campaign, and what it keeps of devices, ranks and neighbours meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +24,8 @@
 
 namespace npgpu::campaign {
 
+// The condition of devices over a run: what their links were trained to while bytes went over them, and what they
+// counted until its end.
 class Conditions {
  public:
   explicit Conditions(std::vector<DeviceInfo> devices) : devices_(std::move(devices)) {}
@@ -66,7 +67,7 @@ inline bool crosses_link(const TransferCase& c) {
 
 class LostDevices {
  public:
-  // Of a failure at `device`, or at the one that the failure names; nothing where it says of no loss.
+  // Notes the loss of `device`, or of the one that the failure names; nothing where the failure is no loss.
   void note(const std::string& device, const SeriesError& why) {
     if (why.kind != Failure::lost) return;
     const std::string& id = why.device.empty() ? device : why.device;
@@ -114,7 +115,7 @@ class RankNotes {
 
 class NeighbourWatch {
  public:
-  // Of these devices and of the host; simulated devices have those that their specs name.
+  // Watches these devices and the host; a simulated device has the neighbours that its spec names.
   explicit NeighbourWatch(const std::vector<DeviceInfo>&);
 
   // Who is there now: looks for a quarter of a second, again and again until all is quiet, `patience` is over or
@@ -133,9 +134,8 @@ class NeighbourWatch {
   std::set<std::string> said_;
 };
 
-// A campaign of several ranks: where it asks the others. Without others, each answer is this process's own.
-
-// Where they give each other the wrong kind of company, nothing is agreed: with whom is null.
+// A campaign of several ranks asks the others here. Without others, where `with` is null, each answer is this process's
+// own.
 inline bool any(Consensus* with, bool mine) { return with ? with->any(mine) : mine; }
 inline bool of_leader(Consensus* with, bool mine) { return with ? with->of_leader(mine) : mine; }
 inline std::string first_failure(Consensus* with, const std::string& mine) {
@@ -146,11 +146,9 @@ std::uint32_t causes_of_all(Consensus* with, std::uint32_t mine);
 // The leader's choice of elements of a list that all have: their places in it.
 std::vector<std::size_t> places_of_leader(Consensus& with, const std::vector<std::size_t>& mine);
 
-// Visits the points of a campaign: opens what measures them, measures, writes, and reports what failed.
-
 inline bool asks(const std::function<bool()>& whether) { return whether && whether(); }
 
-// Of a running campaign.
+// What a running campaign has opened, and what it knows so far.
 struct State {
   // Opens the trace. The plan and the settings outlive it.
   State(const Plan&, const Settings&);
@@ -168,6 +166,7 @@ struct State {
   std::map<std::string, Seconds> busy_until{};  // by device, in the context that it has
 };
 
+// Visits the points of a campaign: opens what measures them, measures, writes, and reports what failed.
 class Visitor {
  public:
   Visitor(State&, const Settings&, Observer&, CampaignResult&);
@@ -175,7 +174,7 @@ class Visitor {
   // What is due of this batch in this round; these points of it. For K out of Kinds, as below.
   template <class K> void visit(BatchProgress<K>&);
   template <class K> void visit(BatchProgress<K>&, const std::vector<PlannedPoint<K>*>&);
-  // Of the guess of the campaign's time, what one visit takes.
+  // What one visit takes of the guess of the campaign's time.
   template <class K> Seconds share(const Batch<K>&, const Step<K>&) const;
   // Something is wrong with a series: nothing more of it is measured, and the rest goes on.
   template <class K> void give_up(SeriesProgress<K>&, const SeriesError& why);

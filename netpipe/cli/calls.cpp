@@ -1,8 +1,6 @@
 // npgpu calls: what calls of the CUDA runtime cost.
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
@@ -42,8 +40,7 @@ Command calls() {
       "time calls of the CUDA runtime: launches, events, memory, graphs",
       "Times what calls of the CUDA runtime, or of OpenCL, cost the host, and how soon their work is done: each alone, "
       "on an idle device, and back to back. Chains and forks of empty kernels are launched one by one and as graphs: "
-      "the table "
-      "says from which length a graph pays.",
+      "the table says from which length a graph pays.",
       {},
       {"npgpu calls", "npgpu calls --call launch,graph-launch,launches --output calls.h5",
        "npgpu calls --device sim:h200"},

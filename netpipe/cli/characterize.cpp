@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <bit>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -14,10 +12,6 @@
 #include <tuple>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/energy.hpp"
-#include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/options.hpp"
-#include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
 #include "npgpu/report/report.hpp"
@@ -162,7 +156,7 @@ std::vector<Shape> spread(const std::vector<Shape>& shapes, std::size_t count) {
   return few;
 }
 
-// Of a chase every fourth set, and 24 at most. Of each of the four corners the shapes that come nearest to its limit:
+// A chase has every fourth set, and 24 at most. Each of the four corners has the shapes that come nearest to its limit:
 // in most memory, with most in flight.
 std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
   if (counted_of(c).each_waits()) return spread(shapes, std::min<std::size_t>(24, (shapes.size() + 3) / 4));

@@ -18,7 +18,6 @@
 #include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "netpipe/cli/second_look.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/devices/nvidia.hpp"
@@ -101,7 +100,7 @@ void refuse_measuring(const Options& options) {
       throw Error(ErrorKind::usage, fmt::format("--{}: --trace judges what was measured, and measures nothing", other));
 }
 
-// Of the trace's GPUs only those, and what is said of the node and of its host.
+// Only these GPUs of the trace are kept, and what is said of the node and of its host.
 void keep_devices(CheckReport& check, const std::string& path, const std::string& list) {
   std::vector<std::string> wanted = split_names("device", list), ids;
   for (const std::string& one : wanted) {
@@ -155,7 +154,7 @@ std::string what_decided(const CheckReport& check, const Rules& rules) {
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-// Of the node: its limits are no better than its reference.
+// A finding about the node: its limits are no better than its reference.
 void warn_of_reference(std::vector<HealthFinding>& findings, const Rules& rules) {
   if (rules.doubt.empty()) return;
   HealthFinding finding;
@@ -323,8 +322,7 @@ int measure_and_judge(const Options& options) {
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
   const int code = end_check(options, check, {.is_stopped = campaign.stopped});
-  if (campaign.stopped && !temporary)
-    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(how.output) << '\n';
+  if (campaign.stopped && !temporary) say_how_to_continue(how.output);
   return code;
 }
 
@@ -361,12 +359,11 @@ Command check() {
       "check",
       "judge each GPU in seconds: healthy, slow or broken, and why",
       "Judges every GPU of this machine by what its link, clocks and widths allow, or by a reference: a line for each "
-      "GPU, then what is wrong, with likely causes and remedies. Verdicts and exit codes: "
-      "ok 0; slow 3, something is below its limit; broken 6, wrong results, errors counted, parts missing, or not as "
-      "expected; undecided 8, the interval of a figure holds its limit, also after it was measured again; failed to "
-      "run "
-      "1, something that was to be measured has no figure; not judged 4, others used the GPU or a limit is not known; "
-      "not judged 77, there is no GPU.",
+      "GPU, then what is wrong, with likely causes and remedies. Verdicts and exit codes: ok 0; slow 3, something is "
+      "below its limit; broken 6, wrong results, errors counted, parts missing, or not as expected; undecided 8, the "
+      "interval of a figure holds its limit, also after it was measured again; failed to run 1, something that was to "
+      "be measured has no figure; not judged 4, others used the GPU or a limit is not known; not judged 77, there is "
+      "no GPU.",
       {},
       {"npgpu check", "npgpu check --level 1 --expect gpus=8,link=gen5x16,driver=580",
        "npgpu check --reference good_node.h5 --junit check.xml --openmetrics /var/lib/node_exporter/npgpu.prom",
@@ -377,10 +374,9 @@ Command check() {
              "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
              Option("trace", {}, "Judge this trace and measure nothing. --device chooses some of its GPUs."),
              Option("reference", {},
-                    "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
-                    "printed of it, or the -J file of nccl-tests on one of its GPUs. "
-                    "Tolerances: 5 % of rates of copies, 3 % of kernels, 25 to 30 % of calls, small "
-                    "and pageable copies."),
+                    "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json printed of it, or "
+                    "the -J file of nccl-tests on one of its GPUs. Tolerances: 5 % of rates of copies, 3 % of kernels, "
+                    "25 to 30 % of calls, small and pageable copies."),
              "expect"}},
            {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
       run_check};

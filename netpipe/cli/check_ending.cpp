@@ -5,19 +5,151 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <string_view>
-#include <type_traits>
+#include <thread>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/model/medians.hpp"
-#include "npgpu/report/report.hpp"
+#include "netpipe/report/format.hpp"
+#include "npgpu/vocabulary/device.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
+
+// ---- a second look ----
+
+namespace {
+
+bool is_unsettled(const HealthFinding& finding) {
+  if (finding.of_case.empty()) return false;
+  if (finding.health == Health::fail) return finding.if_failed == CheckVerdict::slow;
+  if (finding.health == Health::unjudged) return !std::isnan(finding.limit);
+  return finding.health == Health::undecided;
+}
+
+PointNames points_of(const HealthFinding& finding) {
+  PointNames names(finding.more_points.begin(), finding.more_points.end());
+  names.emplace(finding.of_case, finding.of_point);
+  return names;
+}
+
+// How many quiet visits the most disturbed of these points lacks until its figures use those alone.
+std::uint32_t lacks_quiet_visits(const Trace& trace, const PointNames& names) {
+  std::size_t most = 0;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>())
+      for (const Point<K>& point : points_of(series)) {
+        if (!names.contains({title(series.question), text_of(point.axes)})) continue;
+        const auto quiet = static_cast<std::size_t>(
+            std::ranges::count_if(point.visits, [](const auto* visit) { return visit->causes() == 0; }));
+        const std::size_t disturbed = point.visits.size() - quiet;
+        if (disturbed > quiet) most = std::max(most, disturbed - quiet);
+      }
+  });
+  return static_cast<std::uint32_t>(most);
+}
+
+void rest_for(Seconds time) {
+  constexpr std::chrono::milliseconds between_looks{50};
+  for (const Seconds end = steady_clock().now() + time; steady_clock().now() < end && !stop_asked();)
+    std::this_thread::sleep_for(between_looks);
+}
+
+// The steps of these points; of a case without a point of that name, as where axes are chosen by measuring, all of its
+// steps.
+Plan restricted_to(const Plan& plan, const PointNames& names) {
+  Plan some;
+  for_each_kind([&]<class K>() {
+    for (const Batch<K>& batch : plan.of<K>()) {
+      Batch<K> kept = batch;
+      kept.steps.clear();
+      for (const typename K::Case& question : batch.cases()) {
+        std::vector<Step<K>> all, named;
+        std::ranges::copy_if(batch.steps, std::back_inserter(all),
+                             [&](const Step<K>& step) { return step.question == question; });
+        const std::string case_title = title(question);
+        std::ranges::copy_if(all, std::back_inserter(named), [&](const Step<K>& step) {
+          return names.contains({case_title, text_of(step.axes)});
+        });
+        const bool is_asked = std::ranges::any_of(names, [&](const auto& name) { return name.first == case_title; });
+        if (is_asked) std::ranges::copy(named.empty() ? all : named, std::back_inserter(kept.steps));
+      }
+      if (!kept.steps.empty()) some.of<K>().push_back(std::move(kept));
+    }
+  });
+  return some;
+}
+
+}  // namespace
+
+PointNames doubtful_points(const std::vector<HealthFinding>& findings) {
+  PointNames names;
+  for (const HealthFinding& finding : findings)
+    if (is_unsettled(finding)) names.merge(points_of(finding));
+  return names;
+}
+
+SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& rules, Seconds time) {
+  SecondLook look;
+  const Seconds begin = steady_clock().now();
+  std::uint32_t first = how.max_visits();
+  if (time <= Seconds{0}) return look;
+  // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
+  constexpr std::uint32_t least_rounds = 8, rounds_of_disturbed = 4, most_rounds = 16, passes_of_slow = 4,
+                          fewest_rounds = 3, spare_rounds = 2;
+  const bool is_measured = std::ranges::any_of(plan.devices(), [](const auto& device) { return !device.simulated; });
+  std::uint32_t rounds = least_rounds, done = 0;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
+  how.if_exists = IfExists::resume;  // the same schedule, or they were series of their own
+  how.side_by_side = false;
+  how.rounds_per_context = 0;
+  how.patience = Seconds{0};
+  for (;; first += rounds, done += rounds) {
+    look.wall = steady_clock().now() - begin;
+    if (look.stopped) return look;
+    if (done > 0) {  // as far as the time goes
+      const double left = (time - look.wall) / look.wall * done;
+      if (left < fewest_rounds) return look;
+      rounds = static_cast<std::uint32_t>(std::min<double>(most_rounds, left));
+    }
+    PointNames names;
+    bool is_any_undecided = false, are_all_disturbed = true;
+    const Trace trace = read_trace(how.output);
+    for (const HealthFinding& finding : health_of(trace, rules)) {
+      if (!is_unsettled(finding)) continue;
+      // What others disturbed gets one quiet moment more. What is slow has to stay slow for all of the time, or what a
+      // host did for a second or two would drain a node.
+      const bool is_undecided = finding.health == Health::undecided;
+      const std::uint32_t most = finding.health == Health::fail ? passes_of_slow : 1;
+      for (const auto& name : points_of(finding))
+        if (is_undecided || looked[name] < most) names.insert(name);
+      is_any_undecided |= is_undecided;
+      are_all_disturbed &= finding.health == Health::unjudged;
+    }
+    if (names.empty()) return look;
+    const Plan some = restricted_to(plan, names);
+    if (some.points() == 0) return look;
+    // Spread over the time.
+    const Seconds due = time / passes_of_slow * look.passes - (steady_clock().now() - begin);
+    if (is_measured && !is_any_undecided) rest_for(due);
+    if (done == 0)  // as many quiet visits as outweigh those beside other GPUs
+      rounds = std::max(are_all_disturbed ? rounds_of_disturbed : least_rounds,
+                        lacks_quiet_visits(trace, names) + spare_rounds);
+    how.first_round = first;
+    how.end_round = first + rounds;
+    for (const auto& name : names) look.points += looked[name]++ == 0;
+    ++look.passes;
+    look.stopped = run_campaign(some, how).stopped;
+  }
+}
+
+// ---- the verdict ----
 
 namespace {
 
@@ -58,49 +190,6 @@ int nagios_code(CheckVerdict verdict, Health worst) {
   return 3;
 }
 
-std::string nagios_line(const CheckReport& check, int code, std::string said) {
-  constexpr std::array<std::string_view, 4> words{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-  std::ranges::replace(said, '|', '/');  // which begins the figures
-  std::string figures;
-  for (const HealthFinding* finding : worst_of_each_metric(check.findings)) figures += figure(*finding);
-  if (!figures.empty()) figures[0] = '|';
-  return fmt::format("NPGPU {} - {}{}", words[static_cast<std::size_t>(std::clamp(code, 0, 3))], one_line(said),
-                     one_line(figures));
-}
-
-std::string next_steps(const Trace& trace, const std::vector<std::string>& predictable, const std::string& path,
-                       bool is_whole, const TextStyle& style) {
-  const std::string file = quoted(path);
-  const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
-  std::vector<std::string> commands;
-  if (!is_whole) commands.push_back(fmt::format("{} report {} --all", called(), file));
-  if (!trace.of<Soaks>().empty()) commands.push_back(fmt::format("{} check --trace {}", called(), file));
-  if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
-  commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
-  const bool is_named = model::by_device<Jobs>(trace).size() > 1;
-  for (const std::string& device : predictable)
-    commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
-                                   is_named ? " --device " + quoted(device) : ""));
-  bool is_comparable = false;  // soaks are not
-  for_each_kind([&]<class K>() {
-    if constexpr (!std::is_same_v<K, Soaks>) is_comparable = is_comparable || !trace.of<K>().empty();
-  });
-  if (is_comparable) commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
-
-  // As many on a line as fit, but no command is broken: it is there to be copied.
-  constexpr std::string_view head = "NEXT     ", gap = ";  ";
-  std::string text = style.color ? fmt::format("\x1b[1m{}\x1b[0m", head) : std::string(head);
-  std::size_t column = head.size();
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const bool fits = column + gap.size() + commands[i].size() <= static_cast<std::size_t>(style.width);
-    if (i > 0) text += fits ? std::string(gap) : "\n" + std::string(head.size(), ' ');
-    column = (i > 0 && fits ? column + gap.size() : head.size()) + commands[i].size();
-    text += commands[i];
-  }
-  text += '\n';
-  return text;
-}
-
 int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   switch (verdict) {
     case CheckVerdict::ok: return exit_code::done;
@@ -113,7 +202,30 @@ int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   return is_nothing ? exit_code::nothing : exit_code::busy;
 }
 
+int end_with_verdict(const CampaignResult& campaign, const MeasureOptions& options, const Trace& trace,
+                     CheckVerdict verdict, const std::string& said) {
+  if (verdict == CheckVerdict::ok && !campaign.failures.empty()) verdict = CheckVerdict::failed_to_run;
+  if (!options.json)
+    std::cout << fmt::format("{}: {}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
+                             campaign.stopped ? "stopped" : name(verdict), said, counted(campaign.measured, "point"),
+                             clock_text(campaign.wall), rest_of(campaign), options.output);
+  if (campaign.stopped) say_how_to_continue(options.output);
+  return campaign.stopped ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
+}
+
 namespace {
+
+// "NPGPU CRITICAL - cuda:0 PCIe x8/x16 ...|'cuda:0 h2d_rate_gb_s'=27.5;;52.74:": the status, what is said of it, and
+// each figure that was compared with a limit, with the range beyond which it is critical.
+std::string nagios_line(const CheckReport& check, int code, std::string said) {
+  constexpr std::array<std::string_view, 4> words{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+  std::ranges::replace(said, '|', '/');  // which begins the figures
+  std::string figures;
+  for (const HealthFinding* finding : worst_of_each_metric(check.findings)) figures += figure(*finding);
+  if (!figures.empty()) figures[0] = '|';
+  return fmt::format("NPGPU {} - {}{}", words[static_cast<std::size_t>(std::clamp(code, 0, 3))], one_line(said),
+                     one_line(figures));
+}
 
 // ": cuda:0: PCIe Gen5 x8 while copying, ... (and 4 more)": the first failure that the verdict rests on.
 std::string worst_text(const CheckReport& check) {
@@ -165,15 +277,9 @@ void print_check(const Options& options, const CheckReport& check, const Ending&
 
 // Whoever drains a node by the verdict goes by the exit code. False if something could not be written.
 bool write_reports(const Options& options, const CheckReport& check) {
-  bool are_written = true;
-  const auto write = [&](const char* option, auto&& report) {
-    if (const auto path = options.maybe(option))
-      are_written &=
-          is_written([&] { write_file(option, *path, true, [&](std::ostream& out) { report(out, check); }); });
-  };
-  write("junit", check_junit);
-  write("openmetrics", check_openmetrics);
-  return are_written;
+  const bool junit = write_if_asked(options, "junit", true, [&](std::ostream& out) { check_junit(out, check); });
+  return write_if_asked(options, "openmetrics", true, [&](std::ostream& out) { check_openmetrics(out, check); }) &&
+         junit;
 }
 
 }  // namespace
@@ -187,7 +293,7 @@ int end_check(const Options& options, CheckReport& check, const Ending& ending) 
                     : nagios                     ? unknown_to_nagios
                     : ending.is_stopped          ? exit_code::stopped
                                                  : exit_code_of_verdict(check.verdict, ending.is_nothing);
-  // Of a plugin the first line and the code have to agree.
+  // The first line of a plugin and its exit code have to agree.
   if (!nagios) print_check(options, check, ending, nagios);
   if (!write_reports(options, check) && check.exit_code == exit_code::done)
     check.exit_code = nagios ? unknown_to_nagios : exit_code::failed;

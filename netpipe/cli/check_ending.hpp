@@ -1,29 +1,44 @@
-// A check as plugins of Nagios, Icinga and their kin say it.
+// How commands that judge end: a second look at what is not settled, the verdict as an exit code, the last line, and
+// what is written with it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/options.hpp"
+#include "npgpu/judge/health.hpp"
 #include "npgpu/report/report.hpp"
 
 namespace npgpu::cli {
 
-// 0 ok, 1 warning, 2 critical, 3 unknown.
+// Figures that are beyond their limits, or whose intervals hold them, are measured again before they are reported.
+
+// The points of findings that are not settled: slow or undecided, or not judged because others disturbed them.
+PointNames doubtful_points(const std::vector<HealthFinding>&);
+
+struct SecondLook {
+  std::size_t points = 0;  // that were measured again
+  std::uint32_t passes = 0;
+  bool stopped = false;  // by a signal
+  Seconds wall{0};
+};
+
+// Measures doubtful points of the trace at how.output again, each pass of up to sixteen visits in a fresh context and
+// in fresh buffers, and adds the visits to the trace. The first pass has as many as the quiet visits of a disturbed
+// point need to outnumber the others. A figure that is still slow after four passes, spread over `time`, is slow. One
+// that is still disturbed after one stays so. Others are measured until they are settled, or `time` is over. The
+// findings that result are in the trace for whoever judges it.
+SecondLook look_again(const Plan&, MeasureOptions how, const HealthRules&, Seconds time);
+
+// As plugins of Nagios, Icinga and their kin say it: 0 ok, 1 warning, 2 critical, 3 unknown.
 int nagios_code(CheckVerdict, Health worst);
 
-// "NPGPU CRITICAL - cuda:0 PCIe x8/x16 ...|'cuda:0 h2d_rate_gb_s'=27.5;;52.74:": the status, what is said of it, and
-// each figure that was compared with a limit, with the range beyond which it is critical.
-std::string nagios_line(const CheckReport&, int code, std::string said);
-
-// What can be asked of this trace next: commands, a line each. `predictable`: the devices whose streams' costs it has;
-// `is_whole`: all of it was shown, so that --all has nothing to add.
-std::string next_steps(const Trace&, const std::vector<std::string>& predictable, const std::string& path,
-                       bool is_whole, const TextStyle&);
-
-// How a check ends: its verdict as an exit code, and what it prints and writes.
-
 int exit_code_of_verdict(CheckVerdict, bool is_nothing = false);
+
+// The end of a command that measures and judges: the last line, "node7: slow<said>; 56 points in 0:12; trace: ...", but
+// with --json; and how to continue where a signal stopped it. Returns the exit code.
+int end_with_verdict(const CampaignResult&, const MeasureOptions&, const Trace&, CheckVerdict, const std::string& said);
 
 struct Ending {
   bool is_nothing = false;  // skipped, as there is nothing to measure

@@ -14,8 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include "netpipe/cli/collectives.hpp"
-#include "netpipe/cli/matrix_plan.hpp"
+#include "netpipe/cli/matrix.hpp"
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "netpipe/files/input.hpp"
@@ -107,9 +106,10 @@ std::string doubt_of(CheckVerdict verdict) {
 
 Reference from_json(const std::string& path) {
   const Refuse refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::usage, "--reference: " + path + ": " + why +
-                                      "; it takes a trace, what npgpu check --json or nvbandwidth --json printed, or "
-                                      "the -J file of nccl-tests");
+    throw Error(
+        ErrorKind::usage,
+        "--reference: " + path + ": " + why +
+            "; it takes a trace, what npgpu check --json or nvbandwidth --json printed, or the -J file of nccl-tests");
   };
   Reference reference;
   const Json all = files::read_json("--reference", path);
@@ -199,7 +199,7 @@ std::string target_of(const std::vector<DeviceInfo>& all, const std::string& id)
   return {};
 }
 
-// Of these loads those that the device has; why it lacks others is said once.
+// Those of these loads that the device has; why it lacks others is said once.
 std::vector<SoakCase> soak_cases_of(Plan& plan, const std::vector<DeviceInfo>& all, const DeviceInfo& device,
                                     const std::vector<SoakLoad>& loads) {
   std::vector<SoakCase> cases;

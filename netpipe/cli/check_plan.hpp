@@ -1,5 +1,4 @@
-// A node that is known to be good: its trace, what npgpu check --json or nvbandwidth --json printed of it, or
-// the -J file of nccl-tests on one of its GPUs.
+// What npgpu check measures, and the reference that it judges by.
 #pragma once
 
 #include <string>
@@ -11,6 +10,8 @@
 
 namespace npgpu::cli {
 
+// A node that is known to be good: its trace, what npgpu check --json or nvbandwidth --json printed of it, or the -J
+// file of nccl-tests on one of its GPUs.
 struct Reference {
   std::string name;               // of the file, without its folder
   std::vector<std::string> gpus;  // names of its GPUs; empty where they are not known
@@ -20,16 +21,13 @@ struct Reference {
 // Throws Error(usage).
 Reference read_reference(const std::string& path);
 
-// What npgpu check --soak and --memory-test measure.
-
-// Slices until the time is over: each load by itself in turn, and after each of them several at once. In a slice all
-// devices work at the same time.
+// What npgpu check --soak and --memory-test measure: slices until the time is over: each load by itself in turn, and
+// after each of them several at once. In a slice all devices work at the same time.
 Plan soak_plan(const std::vector<DeviceInfo>&, Seconds duration, bool with_memory_test);
 // One thorough test of the memory of each, all at once.
 Plan memory_test_plan(const std::vector<DeviceInfo>&);
 
-// What npgpu check measures: as little as names what is wrong with a GPU, in the time that its level allows.
-
+// What npgpu check measures: the smallest plan that finds a fault of a GPU within the level's time.
 //   1  copies both ways at three sizes, one kernel that computes, one that reads memory, launches; 5 s a GPU
 //   2  copies by size, pinned and pageable, within the device; memory and computing power by kind; calls; 30 s a GPU
 // Three, all of characterize, is that command's plan, and what is measured between GPUs.
@@ -41,7 +39,7 @@ bool are_peers_mixed(const std::vector<DeviceInfo>&);
 // A copy of each to the next one of its node; where the peers are mixed, of each pair, as those that see each other
 // show what is usual on their kind of link.
 void add_peer_copies(Plan&, const std::vector<DeviceInfo>&);
-// Of GPUs of one node: such copies, copies at once, and an all-reduce of all of them.
+// For GPUs of one node: such copies, copies at once, and an all-reduce of all of them.
 void add_between_gpus(Plan&, const std::vector<DeviceInfo>&);
 // How the points of such a plan are repeated, where the user does not say.
 void set_repetition(MeasureOptions&, const Options&, Level);

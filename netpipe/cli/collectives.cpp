@@ -1,5 +1,4 @@
-#include "netpipe/cli/collectives.hpp"
-
+// npgpu collectives: what GPUs do together, by size, and what the links between them allow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/matrix_plan.hpp"
+#include "netpipe/cli/matrix.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -36,8 +35,7 @@ Plan copies_at_once(const std::vector<DeviceInfo>& gpus) {
                       .host_at_once = false});
 }
 
-}  // namespace
-
+// The case over these sizes, or the next larger ones that it has.
 std::vector<Step<Collectives>> fitting_steps(const CollectiveCase& c, const std::vector<std::uint64_t>& sizes) {
   std::vector<CollectiveSize> all;
   for (const std::uint64_t bytes : sizes)
@@ -47,6 +45,7 @@ std::vector<Step<Collectives>> fitting_steps(const CollectiveCase& c, const std:
   return steps_of<Collectives>(c, all);
 }
 
+// These, and copies at once; empty where none of them can be measured.
 Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Step<Collectives>>& steps) {
   const std::string& first = gpus.front().id;
   const auto some = reaching(backends<Collectives>(), devices::kind_of(first));
@@ -63,6 +62,8 @@ Plan collectives_plan(const std::vector<DeviceInfo>& gpus, const std::vector<Ste
   return plan;
 }
 
+}  // namespace
+
 Plan all_reduce_plan(const std::vector<DeviceInfo>& gpus) {
   std::vector<std::string> ids;
   for (const DeviceInfo& gpu : gpus) ids.push_back(gpu.id);
@@ -75,46 +76,9 @@ Plan all_reduce_plan(const std::vector<DeviceInfo>& gpus) {
   return collectives_plan(gpus, steps);
 }
 
-// npgpu predict --all-reduce: the time of an all-reduce of a size that need not have been measured.
-
-namespace {
-
-constexpr std::uint64_t far_beyond = 16;  // times the largest measured size: so far its rate holds
-
-CollectiveForecast forecast_of(const CollectiveStudy& study, const CollectiveFigure& f, std::uint64_t bytes) {
-  const std::uint64_t least = f.points.front().axes.bytes, most = f.points.back().axes.bytes;
-  const auto us = time_of(f, bytes);
-  if (!us || bytes > far_beyond * most)
-    throw Error(ErrorKind::usage, fmt::format("--all-reduce: {} is too far from what was measured: {} to {}",
-                                              typed_size_text(bytes), size_text(least), size_text(most)));
-  return {&study, &f, bytes, *us};
-}
-
-}  // namespace
-
-int predict_all_reduce(const Options& options, const Trace& trace) {
-  const std::uint64_t bytes = parse_size("all-reduce", *options.maybe("all-reduce"), 1);
-  const auto studies = collective_studies(trace, node_matrix(trace));
-  std::vector<CollectiveForecast> all;
-  for (const CollectiveStudy& study : studies)
-    for (const CollectiveFigure& f : study.figures) {
-      const CollectiveCase& c = f.question;
-      if (c.operation == CollectiveOperation::all_reduce && !f.points.empty() && !c.in_place)
-        all.push_back(forecast_of(study, f, bytes));
-    }
-  if (all.empty())
-    throw Error(ErrorKind::usage,
-                "--all-reduce: this trace has none: npgpu collectives --collective all-reduce measures it");
-  if (options.on("json")) collective_forecast_json(std::cout, all);
-  else collective_forecast_text(std::cout, all);
-  return exit_code::done;
-}
-
 }  // namespace npgpu::cli
 
 namespace npgpu {
-
-// npgpu collectives: what GPUs do together, by size, and what the links between them allow.
 
 namespace cli {
 
@@ -202,28 +166,18 @@ std::string first_reason(const std::vector<CollectiveStudy>& all) {
   return "";
 }
 
-// Prints, and returns the exit code.
 int end_collectives(const CampaignResult& campaign, const MeasureOptions& options) {
   const Trace trace = read_trace(options.output);
   const TraceResults results(trace);
-  CheckVerdict verdict =
+  const CheckVerdict verdict =
       results.collectives.empty() ? CheckVerdict::failed_to_run : results.collectives.front().verdict;
-  if (verdict == CheckVerdict::ok && !campaign.failures.empty()) verdict = CheckVerdict::failed_to_run;
   if (options.json) report_json(std::cout, results);
-  else {
-    if (!options.quiet && !campaign.stopped) collectives_text(std::cout, results, terminal_style());
-    std::cout << fmt::format("{}: {}{}; {} in {}{}; trace: {}\n", printable(trace.root.hostname),
-                             campaign.stopped ? "stopped" : name(verdict),
-                             verdict == CheckVerdict::ok ? "" : printable(first_reason(results.collectives)),
-                             counted(campaign.measured, "point"), clock_text(campaign.wall), rest_of(campaign),
-                             options.output);
-  }
-  if (campaign.stopped) {
-    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
-    return exit_code_of(campaign);
-  }
+  else if (!options.quiet && !campaign.stopped) collectives_text(std::cout, results, terminal_style());
+  const bool is_well = verdict == CheckVerdict::ok && campaign.failures.empty();
+  const int code =
+      end_with_verdict(campaign, options, trace, verdict, is_well ? "" : printable(first_reason(results.collectives)));
   // Small sizes have no limit to be compared with: to have measured them is all that was asked.
-  return verdict == CheckVerdict::not_judged ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
+  return verdict == CheckVerdict::not_judged ? exit_code_of(campaign) : code;
 }
 
 int run_collectives(const Options& options) {
@@ -243,8 +197,7 @@ Command collectives() {
       "reduce-scatter, all-gather, all-to-all and others, by size. Every result is compared. The table has the time, "
       "the algorithm bandwidth and the bus bandwidth as nccl-tests defines them, and the share of what the links "
       "between the GPUs allow, which copies at once by kernels measure in the same run. A link that is slower than the "
-      "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a "
-      "large size reaches less "
+      "others is named. Exit codes are those of npgpu check: ok 0; slow 3, a link is slow or a large size reaches less "
       "than half of the limit; broken 6, results are wrong; failed to run 1; undecided 8; 77, there are no two GPUs, "
       "or NCCL is not there.",
       {},

@@ -17,7 +17,6 @@
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/vocabulary/probe.hpp"
@@ -72,7 +71,7 @@ int help_width() { return std::clamp(terminal_style().width, 60, 120); }
 
 void explain(const Options& options) { std::cout << options.help(static_cast<std::size_t>(help_width())); }
 
-// Of the pipe that standard output may be.
+// Whether standard output is a pipe that nobody reads any more.
 bool reader_is_gone() {
   pollfd pipe{STDOUT_FILENO, POLLOUT, 0};
   return ::poll(&pipe, 1, 0) > 0 && (pipe.revents & POLLERR);

@@ -1,5 +1,5 @@
-// Every option of the program, with its one meaning. Commands choose from these, so that an option, an NPGPU_* variable
-// and a key of an INI file mean the same everywhere.
+// The commands of the program, and every option with its one meaning. Commands choose from these, so that an option, an
+// NPGPU_* variable and a key of an INI file mean the same everywhere.
 #pragma once
 
 #include <map>
@@ -21,8 +21,6 @@ struct Meaning {
 };
 
 const std::map<std::string_view, Meaning>& glossary();
-
-// The commands, and the program that runs one of them.
 
 // A command joins the list: its file ends with const Joined<ListedCommand> listed_name({place, function}).
 struct ListedCommand {

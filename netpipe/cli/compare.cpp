@@ -85,16 +85,14 @@ Command compare_traces() {
       "compare",
       "what has become slower from traces A to traces B",
       "Names A and B and their differences. Lists what is slower in B, by how much each class of measurement changed "
-      "as a "
-      "whole, and the smallest change that these runs can show. Key figures, what each operation and byte takes of "
-      "energy, and a line for each case follow. A folder stands for its traces (*.h5), a merged file for its runs, and "
-      "FILE:N for run N of "
-      "it; several on a side are written before and after --. From three runs on a side, runs are compared rather than "
-      "rounds. Two cards of one model are compared, and what differs between them is said and does not count, unless "
-      "--other-hardware is given. Cases that other programs disturbed, or that only one side has, are not judged; "
-      "the verdict says how many cases it covers. Exit codes: 0 nothing was found slower, 3 something is, 4 no case is "
-      "undisturbed in both, 5 in time "
-      "and not in cycles (the clock), 6 wrong results or no figure, 7 other hardware.",
+      "as a whole, and the smallest change that these runs can show. Key figures, what each operation and byte takes "
+      "of energy, and a line for each case follow. A folder stands for its traces (*.h5), a merged file for its runs, "
+      "and FILE:N for run N of it; several on a side are written before and after --. From three runs on a side, runs "
+      "are compared rather than rounds. Two cards of one model are compared, and what differs between them is said and "
+      "does not count, unless --other-hardware is given. Cases that other programs disturbed, or that only one side "
+      "has, are not judged; the verdict says how many cases it covers. Exit codes: 0 nothing was found slower, 3 "
+      "something is, 4 no case is undisturbed in both, 5 in time and not in cycles (the clock), 6 wrong results or no "
+      "figure, 7 other hardware.",
       {"A...", "[--]", "B..."},
       {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",
        "npgpu compare a.h5 b.h5 --tolerance 10% --markdown", "npgpu compare job.h5:0 job.h5:1"},

@@ -120,8 +120,8 @@ void bash(std::ostream& out) {
 
 void zsh(std::ostream& out) {
   out << "#compdef npgpu\n# npgpu completion zsh: put this into a folder of $fpath, as _npgpu.\n"
-         "_npgpu_devices() { local -a found; found=(${(f)\"$(npgpu completion devices 2>/dev/null)\"}); "
-         "_sequence compadd -a found }\n"
+         "_npgpu_devices() { local -a found; found=(${(f)\"$(npgpu completion devices 2>/dev/null)\"}); _sequence "
+         "compadd -a found }\n"
          "_npgpu() {\n"
          "  local -a commands=(\n";
   for (const Command& command : commands()) out << fmt::format("    '{}:{}'\n", command.name, escaped(command.summary));
@@ -207,16 +207,15 @@ int run_completion(const Options& options) {
 }  // namespace
 
 Command completion() {
-  return {
-      "completion",
-      "what a shell needs to complete npgpu's command lines",
-      "Prints completions for bash, zsh or fish: commands, options, the words that options take, devices and files. "
-      "With devices in place of a shell it prints the devices' names.",
-      {"SHELL"},
-      {"npgpu completion bash > ~/.local/share/bash-completion/completions/npgpu",
-       "npgpu completion fish > ~/.config/fish/completions/npgpu.fish"},
-      {},
-      run_completion};
+  return {"completion",
+          "what a shell needs to complete npgpu's command lines",
+          "Prints completions for bash, zsh or fish: commands, options, the words that options take, devices and "
+          "files. With devices in place of a shell it prints the devices' names.",
+          {"SHELL"},
+          {"npgpu completion bash > ~/.local/share/bash-completion/completions/npgpu",
+           "npgpu completion fish > ~/.config/fish/completions/npgpu.fish"},
+          {},
+          run_completion};
 }
 
 const Joined<ListedCommand> listed_completion({22, completion});
@@ -248,8 +247,7 @@ void head(std::ostream& out, const std::string& page, const std::string& summary
 
 void tail(std::ostream& out) {
   out << ".SH ENVIRONMENT\n.TP\n.B NPGPU_*\nOptions may stand in variables: NPGPU_DRY_RUN for \\-\\-dry\\-run. The "
-         "command "
-         "line comes first, then variables, then the file of \\-\\-config.\n.SH EXIT STATUS\n";
+         "command line comes first, then variables, then the file of \\-\\-config.\n.SH EXIT STATUS\n";
   for (const ExitMeaning& exit : exit_meanings())
     out << fmt::format(".TP\n.B {}\n{}\n", exit.codes, roff(exit.meaning));
 }

@@ -1,8 +1,8 @@
-#include "netpipe/cli/energy.hpp"
-
+// npgpu energy: what work costs in joules.
 #include <algorithm>
 #include <iterator>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
@@ -11,6 +11,15 @@
 namespace npgpu::cli {
 
 namespace {
+
+// An empty list stands for the usual ones.
+struct EnergyQuestions {
+  std::vector<EnergyWork> work{};
+  std::vector<DataType> types{};
+  std::vector<Space> spaces{};
+  std::vector<Operands> operands{};
+  std::uint32_t window_ms = EnergyLoad{}.window_ms;
+};
 
 using EnergyBackends = Backend<Energies>;
 
@@ -74,8 +83,6 @@ std::vector<Operands> operands_of(const EnergyQuestions& asked, const EnergyBack
   return given_or(asked.operands, {takes_random ? Operands::random : Operands::usual});
 }
 
-}  // namespace
-
 void add_energy(Plan& plan, const DeviceInfo& device, const EnergyQuestions& asked) {
   const std::string& id = device.id;
   const auto some = reaching(backends<Energies>(), devices::kind_of(id));
@@ -94,10 +101,6 @@ void add_energy(Plan& plan, const DeviceInfo& device, const EnergyQuestions& ask
   if (std::ranges::find(steps, idle) == steps.end()) steps.insert(steps.begin(), idle);
   add<Energies>(plan, backend, device, steps);
 }
-
-// npgpu energy: what work costs in joules.
-
-namespace {
 
 constexpr Seconds least_window{0.2}, longest_window{600};
 
@@ -122,13 +125,15 @@ Plan energy_plan(const Options& options) {
 
 }  // namespace
 
+void add_energy(Plan& plan, const DeviceInfo& device) { add_energy(plan, device, {}); }
+
 Command energy() {
   return {"energy",
           "measure what work costs in joules: bytes, operations, and rest",
           "Measures the energy that a device takes at rest and while it does one thing: reads memory or caches, "
           "multiplies, copies. Windows begin and end on a step of the device's energy counter. Work at full rate, at "
-          "half of it and rest together give the energy of one byte or operation over idle. It depends on the "
-          "data: --operands zeros,random measures both.",
+          "half of it and rest together give the energy of one byte or operation over idle. It depends on the data: "
+          "--operands zeros,random measures both.",
           {},
           {"npgpu energy", "npgpu energy --work read,fma --operands zeros,random --output energy.h5",
            "npgpu energy --device sim:h200 --work idle,read,fma"},

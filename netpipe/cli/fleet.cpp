@@ -168,14 +168,10 @@ bool write(const Options& options, const Fleet& fleet) {
   if (options.on("json")) fleet_json(std::cout, fleet);
   else if (options.on("csv")) fleet_csv(std::cout, fleet);
   else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
-  bool are_written = true;
-  if (const auto path = options.maybe("openmetrics"))
-    are_written &= is_written(
-        [&] { write_file("openmetrics", *path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); }); });
-  if (const auto path = options.maybe("html"))
-    are_written &= is_written(
-        [&] { write_file("html", *path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); }); });
-  return are_written;
+  const bool metrics =
+      write_if_asked(options, "openmetrics", true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
+  return write_if_asked(options, "html", options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); }) &&
+         metrics;
 }
 
 int exit_code_of_fleet(const Fleet& fleet) {

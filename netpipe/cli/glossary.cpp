@@ -67,17 +67,16 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"soak",
        {"TIME",
         "Keep all GPUs busy for this long (10min, 1h): compute, tensor cores, memory, copies, one by one and several "
-        "at "
-        "once. All results are compared; rates, clocks, temperatures, power and errors are recorded as they change."}},
+        "at once. All results are compared; rates, clocks, temperatures, power and errors are recorded as they "
+        "change."}},
       {"memory-test",
        {"",
         "Write patterns into all free memory of each GPU and read them back: each bit of each word at 1 and at 0, "
         "addresses, random words. With --soak it is one of the loads, a part of it in each turn."}},
       {"one-by-one",
        {"",
-        "Measure several GPUs one after the other. Otherwise all are measured at once, each by its own process. "
-        "Then some points of each are measured again while the others rest. That shows whether they disturb each "
-        "other."}},
+        "Measure several GPUs one after the other. Otherwise all are measured at once, each by its own process. Then "
+        "some points of each are measured again while the others rest. That shows whether they disturb each other."}},
 
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu info --words shows them."}},
@@ -97,8 +96,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "How the copies are issued. loop: cudaMemcpyAsync for each piece. copy-2d, copy-3d: one cudaMemcpy2DAsync or "
         "cudaMemcpy3DAsync, of pieces with a pitch. batch: one cudaMemcpyBatchAsync, of CUDA 12.8 on. graph: a graph "
-        "of the "
-        "loop's copies, instantiated beforehand. kernel: a kernel of npgpu's own."}},
+        "of the loop's copies, instantiated beforehand. kernel: a kernel of npgpu's own."}},
       {"layout",
        {"LIST",
         "How the pieces lie in the device's memory; of d2d and peer, in the source's. contiguous: one behind the "
@@ -128,9 +126,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"timing",
        {"LIST",
         "host: the host's clock, from the first call until all is done. event: device events around the operations. "
-        "gated: "
-        "device events, and everything is enqueued behind a waiting kernel first, so that the cost of calls is not "
-        "included."}},
+        "gated: device events, and everything is enqueued behind a waiting kernel first, so that the cost of calls is "
+        "not included."}},
       {"cache", {"LIST", "warm: all repeats touch the same bytes. cold: they walk through more than the caches hold."}},
       {"source-offset", {"SIZE", "Distance of the source from an aligned address."}},
       {"target-offset", {"SIZE", "Distance of the target from an aligned address."}},
@@ -154,12 +151,10 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Measure this shape in place of those that answer the case: "
         "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1. Patterns also have stride, offset, "
         "ways and rung; occupancy has registers and shared, migration has pages. operands are zeros, pattern or random "
-        "where the kernels "
-        "take them. gemm has m, n and k, or square for all three, panels (0: "
-        "as many as are advised), ops (nn, nt, tn, tt: t where A or B lies transposed), alpha and beta and, on the "
-        "host, "
-        "blocks: its cores; host_columns of C are the host's part of a product of the GPU (advised: by both rates). A "
-        "range, square=64..512:8, is as many shapes."}},
+        "where the kernels take them. gemm has m, n and k, or square for all three, panels (0: as many as are "
+        "advised), ops (nn, nt, tn, tt: t where A or B lies transposed), alpha and beta and, on the host, blocks: its "
+        "cores; host_columns of C are the host's part of a product of the GPU (advised: by both rates). A range, "
+        "square=64..512:8, is as many shapes."}},
       {"thorough", {"", "With NAME all: every shape of every probe, also those that characterize leaves out."}},
 
       // jobs
@@ -229,8 +224,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"code",
        {"WORD",
         "Print the advice as a program that times itself, to put your own kernel into: cuda, cupy or torch. Alone it "
-        "is "
-        "cuda, which is C++; the others are Python.",
+        "is cuda, which is C++; the others are Python.",
         0, false, "cuda"}},
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
 
@@ -238,8 +232,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"measured",
        {"FILE",
         "A trace of measured jobs. If a job is given, the prediction's error is that of these jobs (by default, of "
-        "jobs "
-        "measured on an H200). If none is given, these jobs are predicted."}},
+        "jobs measured on an H200). If none is given, these jobs are predicted."}},
       {"max-memory",
        {"SIZE",
         "Use at most this much device memory for the buffers of chunks. Chunks then take turns in the streams' "
@@ -250,8 +243,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"reference", {"FILE", "Judge by what is known to be good."}},
       {"expect",
        {"LIST",
-        "What the node must have: gpus=8,name=H200,memory=139,sms=132,link=gen5x16,driver=580. Memory is in "
-        "GiB, 10 % more or less; a name is one or more words of the GPU's."}},
+        "What the node must have: gpus=8,name=H200,memory=139,sms=132,link=gen5x16,driver=580. Memory is in GiB, 10 % "
+        "more or less; a name is one or more words of the GPU's."}},
       {"exit-codes",
        {"WORD",
         "npgpu: a code for each verdict. nagios: 0 ok, 1 undecided or ok with warnings, 2 slow or broken, 3 failed to "
@@ -269,9 +262,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "of a fixed length (Allada et al. 2009)."}},
       {"rounds",
        {"N",
-        "Visit every point this many times, spread over the whole run, each time in another order and in new "
-        "buffers. Intervals are over visits: 6 or more need no assumption (default: adaptive 6, and 4 of probes; "
-        "classic 1)."}},
+        "Visit every point this many times, spread over the whole run, each time in another order and in new buffers. "
+        "Intervals are over visits: 6 or more need no assumption (default: adaptive 6, and 4 of probes; classic 1)."}},
       {"wait-quiet",
        {"TIME",
         "Wait this long for others to leave the device and the processors. Then go on: what they disturb is marked. 0: "
@@ -346,8 +338,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"progress",
        {"WORD",
         "bar: a bar with the time left. cases: a line for each case; of copies between GPUs, of which there are "
-        "hundreds, for each round. points: a line for each point once it is on disk. "
-        "none: nothing. Default: bar on a terminal, cases elsewhere."}},
+        "hundreds, for each round. points: a line for each point once it is on disk. none: nothing. Default: bar on a "
+        "terminal, cases elsewhere."}},
       {"dry-run",
        {"", "Print what would be measured, how long that takes and how much memory it needs. Measure nothing."}},
 
@@ -355,8 +347,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"case",
        {"KIND[:LIST]",
         "Only these series: a kind (transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives) "
-        "and "
-        "their numbers in the trace, as in transfers:0,3. Several are separated by spaces, or the option is repeated.",
+        "and their numbers in the trace, as in transfers:0,3. Several are separated by spaces, or the option is "
+        "repeated.",
         0, true}},
       {"incomplete", {"", "Also take runs that did not reach their end."}},
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
@@ -370,8 +362,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"among",
        {"PATH",
         "Show where its GPUs stand among those of their model in this file of --share, or in all of this folder. May "
-        "be "
-        "repeated.",
+        "be repeated.",
         0, true}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
       {"published", {"", "Compare the parameters with what papers measured of the same architecture."}},

@@ -1,4 +1,4 @@
-// What measures each kind and whether it is usable here, the words that options take, and all devices.
+// npgpu info: this machine and its devices, as they describe themselves, and the words that options take.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,11 +20,6 @@
 
 namespace npgpu::cli {
 
-// `kinds`: of each its backends, and the words that options of its command take. `missing`: what this build lacks.
-// `devices`: all that can be named.
-Json words_json();
-void print_words(const Json&);  // of words_json(), on standard output
-
 namespace {
 
 // Modules and probes are registered as what they are, jobs' backends as any other kind's.
@@ -32,10 +27,10 @@ template <class K> const auto& all_backends() { return backends<K>(); }
 template <> const auto& all_backends<Transfers>() { return modules(); }
 template <> const auto& all_backends<Probes>() { return probes(); }
 
-std::string text(const Json& object, const char* key) { return object[key].get<std::string>(); }
+std::string member_text(const Json& object, const char* key) { return object[key].get<std::string>(); }
 
-}  // namespace
-
+// `kinds`: for each its backends, and the words that options of its command take. `missing`: what this build lacks.
+// `devices`: all that can be named.
 Json words_json() {
   std::map<std::string, std::string, std::less<>> why_not;  // by kind of device
   Json found = Json::array();
@@ -75,9 +70,9 @@ void print_words(const Json& all) {
     const Json& kind = all.at("kinds").at(std::string(K::name));
     std::cout << K::name << '\n';
     for (const Json& backend : kind["backends"]) {
-      print(fmt::format("  {:<12} {:<6} ", text(backend, "name"), text(backend, "device_kind")),
-            text(backend, "summary"), 22);
-      if (!backend["usable"]) print(std::string(22, ' '), "not usable here: " + text(backend, "why_not"), 22);
+      print(fmt::format("  {:<12} {:<6} ", member_text(backend, "name"), member_text(backend, "device_kind")),
+            member_text(backend, "summary"), 22);
+      if (!backend["usable"]) print(std::string(22, ' '), "not usable here: " + member_text(backend, "why_not"), 22);
     }
     if (kind.contains("words"))
       for (const auto& [word, choices] : kind["words"].items())
@@ -86,16 +81,12 @@ void print_words(const Json& all) {
     std::cout << '\n';
   });
   for (const Json& missing : all["missing"])
-    print("not in this build: ", text(missing, "name") + ' ' + text(missing, "why_not"), 2);
+    print("not in this build: ", member_text(missing, "name") + ' ' + member_text(missing, "why_not"), 2);
   std::cout << "devices\n";
   for (const Json& device : all["devices"])
-    print(fmt::format("  {:<18} ", one_line(text(device, "id"))),
-          text(device, "name") + (device["simulated"] ? " (SIMULATED)" : ""), 21);
+    print(fmt::format("  {:<18} ", one_line(member_text(device, "id"))),
+          member_text(device, "name") + (device["simulated"] ? " (SIMULATED)" : ""), 21);
 }
-
-// npgpu info: this machine and its devices, as they describe themselves, and the words that options take.
-
-namespace {
 
 std::string text_of(const std::string& name, const Fact& fact) {
   if (const auto* bytes = std::get_if<std::int64_t>(&fact); bytes && name.ends_with("_bytes") && *bytes > 0)

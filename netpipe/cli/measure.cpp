@@ -13,7 +13,6 @@
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/side_by_side.hpp"
@@ -24,7 +23,6 @@
 #include "netpipe/report/layout.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/report/report.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 
@@ -68,7 +66,7 @@ Repetition repetition(const Options& options, Repetition r) {
 }  // namespace
 
 std::string default_output() {
-  return "npgpu-" + campaign::hostname() + '-' + campaign::utc_text("%Y%m%d-%H%M%S") + '-' +
+  return "npgpu-" + process::host_name() + '-' + campaign::utc_text("%Y%m%d-%H%M%S") + '-' +
          campaign::fresh_uuid().substr(0, 8) + ".h5";
 }
 
@@ -77,8 +75,8 @@ const std::vector<OptionGroup>& options_of_all() {
       {"Repetition",
        {Option("schedule", "adaptive"), "rounds", "trials",
         Option("tolerance", {},
-               "adaptive: a point has converged when half the width of its 95 % interval is within it "
-               "(default 1%; energies 2%)."),
+               "adaptive: a point has converged when half the width of its 95 % interval is within it (default 1%; "
+               "energies 2%)."),
         "trial-time", "budget", "target-time", "repeats"},
        true},
       {"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}, true},
@@ -98,11 +96,10 @@ std::string help_measuring(std::size_t width) {
   std::vector<std::string> names;
   for (const Command& command : commands())
     if (std::ranges::any_of(command.groups, &OptionGroup::of_all)) names.push_back(command.name);
-  std::string text =
-      wrapped(fmt::format("Options of every command that measures: {}. `npgpu help COMMAND` says where a "
-                          "command differs.",
-                          fmt::join(names, ", ")),
-              width);
+  std::string text = wrapped(
+      fmt::format("Options of every command that measures: {}. `npgpu help COMMAND` says where a command differs.",
+                  fmt::join(names, ", ")),
+      width);
   text += '\n';
   for (const OptionGroup& group : options_of_all()) {
     text += fmt::format("\n{}:\n", group.title);
@@ -160,8 +157,6 @@ template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& 
   return sum;
 }
 
-}  // namespace
-
 std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size_t width) {
   const std::size_t titles = width - 42;
   const auto row = [&](const std::string& what, const auto& points, const std::string& time, const std::string& host,
@@ -204,6 +199,8 @@ void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& option
   all["left_out"] = plan.left_out;
   write_json(out, all, 2);
 }
+
+}  // namespace
 
 std::vector<std::string> gpu_ids(const Options& options, const std::string& what) {
   const auto given = options.maybe("device");
@@ -281,6 +278,11 @@ CampaignResult run_campaign(const Plan& plan, const MeasureOptions& options) {
   }
 }
 
+void refuse_empty(const Plan& plan) {
+  if (plan.points() == 0)
+    throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
+}
+
 int print_plan(const Plan& plan, const MeasureOptions& options) {
   const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
   if (options.json) plan_json(std::cout, plan, options);
@@ -303,10 +305,13 @@ int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)
     stop_with_parent();
   }
   const Plan plan = plan_of(given);
-  if (plan.points() == 0)
-    throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
+  refuse_empty(plan);
   if (options.dry_run) return print_plan(plan, options);
   return end(run_campaign(plan, options), options);
+}
+
+void say_how_to_continue(const std::string& output, const char* who) {
+  std::cerr << "npgpu: stopped by a signal, trace saved; continue" << who << " with: " << resuming(output) << '\n';
 }
 
 void print_summary(const CampaignResult& campaign, const MeasureOptions& options, const Summary& summary) {
@@ -324,10 +329,9 @@ void print_summary(const CampaignResult& campaign, const MeasureOptions& options
     for (const std::string& failure : campaign.failures) complain(failure);
   else if (!campaign.failures.empty())
     std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
-  if (campaign.stopped && !campaign.rank_lost)
-    std::cerr << "npgpu: stopped by a signal, trace saved; continue"
-              << (options.ranks.everyone ? ", in a job of as many ranks, with: " : " with: ")
-              << resuming(options.ranks.everyone ? options.ranks.output : options.output) << '\n';
+  if (!campaign.stopped || campaign.rank_lost) return;
+  if (options.ranks.everyone) say_how_to_continue(options.ranks.output, ", in a job of as many ranks,");
+  else say_how_to_continue(options.output);
 }
 
 }  // namespace npgpu::cli

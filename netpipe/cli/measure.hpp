@@ -1,9 +1,9 @@
-// Options that every measuring command has: where the trace goes, how points are repeated, what is printed.
+// What every measuring command has: options (where the trace goes, how points are repeated, what is printed), its plan,
+// the campaign, and what is printed at its end.
 #pragma once
 
 #include <array>
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,12 +44,6 @@ inline constexpr std::array<std::string_view, 4> names_of<cli::ProgressForm>{"no
 
 namespace npgpu::cli {
 
-// A plan before it is run: for --dry-run, and what plans have in common.
-
-// For --dry-run: each batch with its number of points, its time and its memory.
-std::string plan_text(const Plan&, const MeasureOptions&, std::size_t width);
-void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
-
 // The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
 std::vector<std::string> gpu_ids(const Options&, const std::string& what);
 // What `steps(plan, backend, device)` says of each device, by all backends of the kind that reach it. Throws
@@ -74,14 +68,14 @@ std::vector<std::string> targets_of(const Options&, const std::string& source);
 // Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
 const Module& module_named(const std::string& name);
 
-// The whole of a measuring command: its plan, --dry-run, the campaign, and what is printed at its end.
-
 // Measures until signals ask to stop (catch_signals() before it), and prints progress on standard error. Throws Error
 // if the trace cannot be written.
 CampaignResult run_campaign(const Plan&, const MeasureOptions&);
 int exit_code_of(const CampaignResult&);
 
-// For --dry-run. Returns the exit code.
+// Throws Error(usage) where the plan has no point: why the first thing was left out.
+void refuse_empty(const Plan&);
+// For --dry-run: each batch with its number of points, its time and its memory. Returns the exit code.
 int print_plan(const Plan&, const MeasureOptions&);
 
 // ", 3 kept from before, 2 disturbed (others used the host's processors)"
@@ -94,6 +88,8 @@ void print_report(const Trace&, const std::string& path);
 // code.
 using Summary = std::function<void(const Trace&, const std::string& path)>;
 int measure(const Options&, Plan (*plan_of)(const Options&), const Summary& summary = print_report);
+// On standard error, after a signal. `who`: what is said of who continues.
+void say_how_to_continue(const std::string& output, const char* who = "");
 void print_summary(const CampaignResult&, const MeasureOptions&, const Summary&);
 
 // The same for a command that ends in its own way: `end` prints, and returns the exit code.

@@ -9,12 +9,9 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
-#include <numeric>
 #include <ostream>
 #include <ranges>
 #include <sstream>
-#include <string_view>
-#include <vector>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
@@ -24,6 +21,8 @@
 #include "netpipe/report/layout.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
+
+extern char** environ;
 
 namespace npgpu::cli {
 
@@ -58,6 +57,27 @@ std::optional<std::string> after_one_dash(const Arguments& words, const std::str
   for (const std::string& word : words)
     if (word.starts_with('-' + typed) && !word.starts_with("--")) return word.substr(1, word.find('=') - 1);
   return std::nullopt;
+}
+
+// ---- variables of the environment whose names begin with NPGPU_: options, and which libraries are taken ----
+
+constexpr std::string_view prefix = "NPGPU_";
+
+// Read where a library is looked for; as options are written.
+constexpr const char* of_libraries[] = {"blas", "cublas", "cublaslt",    "devices",
+                                        "nccl", "opencl", "mpi-library", "ucx-library"};
+
+std::string variable_of_option(std::string option) {
+  for (char& c : option) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return std::string(prefix) + option;
+}
+
+// NPGPU_DRY_RUN is dry-run; empty if it is no name of ours.
+std::string option_of_variable(const std::string& variable) {
+  if (variable.rfind(prefix, 0) != 0) return {};
+  std::string option = variable.substr(prefix.size());
+  for (char& c : option) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return option;
 }
 
 }  // namespace
@@ -289,6 +309,19 @@ std::pair<std::vector<std::string>, std::vector<std::string>> Options::sides() c
   return {a, b};
 }
 
+void hint_at_variables(std::ostream& out) {
+  std::vector<std::string> known(std::begin(of_libraries), std::end(of_libraries));
+  for (const auto& [name, meaning] : glossary()) known.emplace_back(name);
+  constexpr std::size_t shortest = 5;  // BASE, BIN and DIR are near too much
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text(*entry), variable = text.substr(0, text.find('=')), typed = option_of_variable(variable);
+    if (typed.size() < shortest || std::ranges::find(known, typed) != known.end()) continue;
+    if (const auto near = closest(typed, known))
+      out << fmt::format("npgpu: the variable {} means nothing; did you mean {}?\n", one_line(variable),
+                         variable_of_option(*near));
+  }
+}
+
 std::string Option::value() const { return one_value.empty() ? std::string(glossary().at(name).value) : one_value; }
 
 std::string help_of(const Option& option, std::size_t width) {
@@ -361,47 +394,6 @@ std::string Options::plan() const {
     }
   }
   return text;
-}
-
-}  // namespace npgpu::cli
-
-extern char** environ;
-
-namespace npgpu::cli {
-
-namespace {
-
-constexpr std::string_view prefix = "NPGPU_";
-
-// Read where a library is looked for; as options are written.
-constexpr const char* of_libraries[] = {"blas", "cublas", "cublaslt",    "devices",
-                                        "nccl", "opencl", "mpi-library", "ucx-library"};
-
-std::string variable_of_option(std::string option) {
-  for (char& c : option) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return std::string(prefix) + option;
-}
-
-}  // namespace
-
-std::string option_of_variable(const std::string& variable) {
-  if (variable.rfind(prefix, 0) != 0) return {};
-  std::string option = variable.substr(prefix.size());
-  for (char& c : option) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return option;
-}
-
-void hint_at_variables(std::ostream& out) {
-  std::vector<std::string> known(std::begin(of_libraries), std::end(of_libraries));
-  for (const auto& [name, meaning] : glossary()) known.emplace_back(name);
-  constexpr std::size_t shortest = 5;  // BASE, BIN and DIR are near too much
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text(*entry), variable = text.substr(0, text.find('=')), typed = option_of_variable(variable);
-    if (typed.size() < shortest || std::ranges::find(known, typed) != known.end()) continue;
-    if (const auto near = closest(typed, known))
-      out << fmt::format("npgpu: the variable {} means nothing; did you mean {}?\n", one_line(variable),
-                         variable_of_option(*near));
-  }
 }
 
 }  // namespace npgpu::cli

@@ -59,13 +59,14 @@ class Options {
   bool on(const std::string& flag) const { return has(flag) && values_[flag].as<bool>(); }
   std::string text(const std::string& option) const { return values_[option].as<std::string>(); }
   std::optional<std::string> maybe(const std::string& option) const;
-  // Of an option that may be repeated.
+  // All values of an option that may be repeated.
   std::vector<std::string> texts(const std::string& option) const;
   // A positional argument; throws Error(usage) naming it if it is not there.
   std::string place(const std::string& name) const;
   // The words of the place that ends in `...`; throws Error(usage) naming it if there is none.
   std::vector<std::string> places(const std::string& name) const;
-  // Of a command with sides. Throws Error(usage) if there is no word for one of them, or it is not clear whose one is.
+  // The words of both sides of a command that has them. Throws Error(usage) if a side has none, or it is not clear to
+  // which one a word belongs.
   std::pair<std::vector<std::string>, std::vector<std::string>> sides() const;
 
   std::string help(std::size_t width) const;
@@ -108,16 +109,9 @@ std::vector<std::string> words_of(const Option&);
 // Without its stop.
 std::string first_sentence(const std::string& text);
 
-// Variables of the environment whose names begin with NPGPU_: options, and which libraries are taken.
-
-// NPGPU_DRY_RUN is dry-run; empty if it is no name of ours.
-std::string option_of_variable(const std::string& variable);
-
-// A line for each variable that npgpu does not know, and that is nearly the name of one: it would have no effect, and
-// nobody would notice. Others that begin so are a site's own (NPGPU_ROOT).
+// A line for each variable NPGPU_... that npgpu does not know, and that is nearly the name of one: it would have no
+// effect, and nobody would notice. Others that begin so are a site's own (NPGPU_ROOT).
 void hint_at_variables(std::ostream&);
-
-// Words that were typed, and those that were meant.
 
 // The word that `typed` was probably meant to be, whatever its case; nothing if none is near.
 std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words);

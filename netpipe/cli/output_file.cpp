@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <span>
@@ -20,9 +18,9 @@
 #include <thread>
 #include <utility>
 
+#include "netpipe/cli/terminal.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/files/output.hpp"
-#include "netpipe/process/descriptor.hpp"
 #include "netpipe/trace/files.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -155,12 +153,13 @@ void write_file(const std::string& option, const std::string& path, bool force,
   });
 }
 
-bool is_written(const std::function<void()>& write) {
+bool write_if_asked(const Options& options, const std::string& option, bool force,
+                    const std::function<void(std::ostream&)>& write) {
   try {
-    write();
+    if (const auto path = options.maybe(option)) write_file(option, *path, force, write);
     return true;
   } catch (const Error& e) {
-    std::cerr << "npgpu: " << one_line(e.what()) << '\n';
+    complain(e.what());
     return false;
   }
 }
@@ -172,23 +171,26 @@ void check_trace_output(const std::string& path) {
                                               path == "-" ? "; write ./- for one of that name" : ""));
 }
 
-namespace fs = std::filesystem;
-
 namespace {
 
 process::Descriptor open_folder(const fs::path& path) {
   return process::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+bool is_still_at(const process::Descriptor& folder, const fs::path& path) {
+  struct stat is {
+  }, named{};
+  return ::fstat(folder.get(), &is) == 0 && ::lstat(path.c_str(), &named) == 0 && named.st_dev == is.st_dev &&
+         named.st_ino == is.st_ino;
+}
+
 // A folder of ours that nobody else can have put something into, and that its owner does not use any more: locked, so
 // that nobody begins to. Closed otherwise, and where folders cannot be locked, as on NFS.
 process::Descriptor lock_left(const fs::path& path) {
   process::Descriptor fd = open_folder(path);
-  struct stat is {
-  }, named{};
+  struct stat is {};
   const bool is_left = fd.open() && ::fstat(fd.get(), &is) == 0 && is.st_uid == ::geteuid() &&
-                       (is.st_mode & 0077) == 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 &&
-                       ::lstat(path.c_str(), &named) == 0 && named.st_dev == is.st_dev && named.st_ino == is.st_ino;
+                       (is.st_mode & 0077) == 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && is_still_at(fd, path);
   return is_left ? std::move(fd) : process::Descriptor();
 }
 
@@ -233,11 +235,7 @@ TemporaryFolder::TemporaryFolder(const std::string& purpose) {
     lock_ = open_folder(path_);
     // Before it is locked another process may take it for one that was left, and remove it.
     process::retried([&] { return ::flock(lock_.get(), LOCK_EX); });
-    struct stat is {
-    }, named{};
-    if (lock_.open() && ::fstat(lock_.get(), &is) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
-        named.st_dev == is.st_dev && named.st_ino == is.st_ino)
-      return;
+    if (lock_.open() && is_still_at(lock_, path_)) return;
   }
   throw Error(ErrorKind::failed, "no temporary folder in " + in.string() + ": others remove it all the time");
 }

@@ -1,4 +1,4 @@
-// A file that a command writes in addition to what it prints.
+// Files that a command writes in addition to what it prints, and a folder for what nobody is to keep.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/cli/options.hpp"
 #include "netpipe/process/descriptor.hpp"
 
 namespace npgpu::cli {
@@ -18,8 +19,10 @@ namespace npgpu::cli {
 void write_file(const std::string& option, const std::string& path, bool force,
                 const std::function<void(std::ostream&)>& write);
 
-// Writes what comes with a verdict, which a full disk must not cost: an Error is printed to standard error. False then.
-bool is_written(const std::function<void()>& write);
+// write_file() where the option is given, for what comes with a verdict, which a full disk must not cost: an Error is
+// printed to standard error. False then.
+bool write_if_asked(const Options&, const std::string& option, bool force,
+                    const std::function<void(std::ostream&)>& write);
 
 // Throws what write_file() would throw about the path: before a run of minutes, whose results it is to hold.
 void check_output(const std::string& option, const std::string& path, bool force);
@@ -43,11 +46,9 @@ class TextToErrors {
 // A trace is written in many places of its file: throws Error(usage) for a name that stands for an open descriptor.
 void check_trace_output(const std::string& path);
 
-// A folder for what nobody is to keep.
-
-// In TMPDIR, called npgpu-<purpose>-XXXXXX; gone with the object. What is put into it is called <purpose>.*. Making one
-// also removes those that killed processes of this user left: whoever uses a folder holds its lock (flock), which ends
-// with the process.
+// A folder for what nobody is to keep: in TMPDIR, called npgpu-<purpose>-XXXXXX; gone with the object. What is put into
+// it is called <purpose>.*. Making one also removes those that killed processes of this user left: whoever uses a
+// folder holds its lock (flock), which ends with the process.
 class TemporaryFolder {
  public:
   // Throws Error(failed) naming TMPDIR's folder.
@@ -61,8 +62,6 @@ class TemporaryFolder {
   std::filesystem::path path_;
   process::Descriptor lock_;
 };
-
-// Names of traces that a command takes several of.
 
 // A folder stands for its traces (*.h5), by name. Throws Error(usage) if it has none.
 std::vector<std::string> trace_files(const std::vector<std::string>& words);

@@ -71,8 +71,7 @@ Command partition() {
       "time the tridiagonal partition method on streams",
       "Solves tridiagonal systems by the partition method (Veneva & Imamura 2025), cut into streams: stage 1 and 3 on "
       "the device, the interface system between them on the host. Times whole runs in each number of streams, and "
-      "every "
-      "stage alone. Each solution is checked by its residual, and compared with LAPACK's where there is one. "
+      "every stage alone. Each solution is checked by its residual, and compared with LAPACK's where there is one. "
       "npgpu report says which number of streams the paper's model and the simulator choose. On host a stream is a "
       "thread.",
       {},

@@ -1,10 +1,6 @@
-// npgpu pieces: which way of copying many pieces is fastest; and what npgpu predict says of others.
-#include "netpipe/cli/pieces.hpp"
-
-#include <fmt/format.h>
+// npgpu pieces: which way of copying many pieces is fastest.
 
 #include <algorithm>
-#include <iostream>
 
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
@@ -18,8 +14,6 @@
 namespace npgpu::cli {
 
 namespace {
-
-constexpr std::uint64_t most_piece_bytes = 16 * GiB;
 
 std::vector<PieceWay> ways_of(const Options& options) {
   if (const auto words = options.maybe("way")) return parse_names<PieceWay>("way", *words);
@@ -46,12 +40,11 @@ std::vector<PieceShape> shapes_of(const Options& options) {
   for (const std::uint64_t bytes : sizes)
     if (bytes == 0 || bytes > most_piece_bytes)
       throw Error(ErrorKind::usage, "--piece-bytes: a piece has 1 byte to 16 GiB");
-  for (auto* each : {&pieces}) {
-    std::ranges::sort(*each);
-    each->erase(std::unique(each->begin(), each->end()), each->end());
-  }
-  std::ranges::sort(sizes);
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const auto sort_out = [](auto& all) {
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  };
+  sort_out(pieces), sort_out(sizes);
   auto all = piece_shapes(pieces, sizes, ways_of(options));
   if (options.has("pieces") && options.has("piece-bytes")) return all;
   std::uint64_t most = 0;
@@ -100,48 +93,7 @@ Plan pieces_plan(const Options& options) {
   return plan_for<Pieces>(gpu_ids(options, "pieces"), "has no pieces to copy: name a GPU, or sim:NAME", steps_on);
 }
 
-template <class E> bool is_named(const Options& options, const std::string& option, E value) {
-  const auto words = options.maybe(option);
-  return !words || std::ranges::count(parse_names<E>(option, *words), value) > 0;
-}
-
 }  // namespace
-
-bool names_pieces(const Options& options) { return options.has("pieces") || options.has("piece-bytes"); }
-
-void refuse_options_of_pieces(const Options& options) {
-  (void)is_named(options, "direction", Direction::h2d);  // what is no word is refused first
-  for (const char* option : {"layout", "other-layout"}) (void)is_named(options, option, PieceLayout::contiguous);
-  for (const char* option : {"direction", "layout", "other-layout"})
-    if (options.has(option))
-      throw Error(ErrorKind::usage, fmt::format("--{}: it is of pieces: give --pieces and --piece-bytes too", option));
-}
-
-int predict_pieces(const Options& options, const Trace& trace, const std::string& path) {
-  if (!options.has("pieces") || !options.has("piece-bytes"))
-    throw Error(ErrorKind::usage, "--pieces and --piece-bytes belong together: how many pieces, and how large each is");
-  const auto pieces = static_cast<std::uint32_t>(parse_count("pieces", options.text("pieces"), 1, most_pieces));
-  const std::uint64_t bytes = parse_size("piece-bytes", options.text("piece-bytes"), 1);
-  if (bytes > most_piece_bytes) throw Error(ErrorKind::usage, "--piece-bytes: a piece has 1 byte to 16 GiB");
-  std::vector<PieceTable> tables = piece_tables(trace);
-  if (tables.empty())
-    throw Error(ErrorKind::usage,
-                path + " holds no copies of pieces: npgpu pieces --append --output " + path + " measures them");
-  std::erase_if(tables, [&](const PieceTable& table) {
-    const PieceCase& c = table.question;
-    const auto device = options.maybe("device");
-    return table.rows.empty() || (device && *device != c.device) || !is_named(options, "direction", c.direction) ||
-           !is_named(options, "layout", c.layout) || !is_named(options, "other-layout", c.other_layout);
-  });
-  if (tables.empty())
-    throw Error(ErrorKind::usage,
-                path + " holds no pieces that were copied like this: npgpu report " + path + " shows those it has");
-  std::vector<PieceForecast> all;
-  for (const PieceTable& table : tables) all.push_back({&table, advise_pieces(table, pieces, bytes)});
-  if (options.on("json")) piece_advice_json(std::cout, all);
-  else piece_advice_text(std::cout, all, terminal_style());
-  return exit_code::done;
-}
 
 Command pieces() {
   return {"pieces",

@@ -1,29 +1,65 @@
-// npgpu predict: how long a job takes in n streams on a measured device, and which n is best.
+// npgpu predict: how long a job takes in n streams on a measured device, and which n is best; an all-reduce; pieces.
+#include "netpipe/cli/predict.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <span>
 
-#include "netpipe/cli/collectives.hpp"
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
-#include "netpipe/cli/pieces.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
+#include "npgpu/model/advice.hpp"
+#include "npgpu/model/figures.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 
+Job parse_job(const Options& options) {
+  constexpr double day_ms = 86400e3;
+  Job job;
+  if (const auto text = options.maybe("bytes-in")) job.in_bytes = parse_size("bytes-in", *text);
+  if (const auto text = options.maybe("bytes-out")) job.out_bytes = parse_size("bytes-out", *text);
+  if (const auto text = options.maybe("kernel-ms"))
+    job.kernel = Seconds{parse_number("kernel-ms", *text, 0, day_ms) * 1e-3};
+  if (const auto text = options.maybe("blocks")) job.blocks = parse_count("blocks", *text, 1, 1ull << 40);
+  return job;
+}
+
+MeasuredCosts costs_of_trace(const Trace& trace, const std::string& path, const std::optional<std::string>& device) {
+  const auto all = stream_costs(trace);
+  if (all.empty())
+    throw Error(ErrorKind::usage,
+                path + " holds no jobs: npgpu streams --experiment overheads measures what streams cost");
+  std::string ids;
+  const MeasuredCosts* chosen = nullptr;
+  for (const MeasuredCosts& one : all) {
+    ids += (ids.empty() ? "" : ", ") + one.device;
+    if (!device || one.device == *device) chosen = &one;
+  }
+  if (!chosen)
+    throw Error(ErrorKind::usage,
+                fmt::format("--device: {} has no jobs of '{}'; it has those of {}", path, *device, ids));
+  if (!device && all.size() > 1)
+    throw Error(ErrorKind::usage, fmt::format("--device: {} has jobs of {}: name one", path, ids));
+  if (!chosen->usable)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} does not hold what streams cost on {}: it lacks {}", path, chosen->device,
+                            chosen->missing.empty() ? "everything" : chosen->missing.front()));
+  return *chosen;
+}
+
 namespace {
 
 constexpr std::uint64_t max_streams = 256;
-// The last curve's slope holds beyond the longest measured copy; so far beyond, nobody knows.
+// The last curve's slope holds beyond the longest measured copy, and the rate of the largest all-reduce beyond that; so
+// many times as far, nobody knows.
 constexpr std::uint64_t beyond = 16;
 // A chunk is whole lines of memory.
 constexpr std::uint64_t line_bytes = 128;
@@ -174,6 +210,76 @@ int predict_one(const Options& options, const MeasuredCosts& costs, const ModelE
   return exit_code::done;
 }
 
+// ---- an all-reduce of a size that need not have been measured ----
+
+CollectiveForecast forecast_of(const CollectiveStudy& study, const CollectiveFigure& f, std::uint64_t bytes) {
+  const std::uint64_t least = f.points.front().axes.bytes, most = f.points.back().axes.bytes;
+  const auto us = time_of(f, bytes);
+  if (!us || bytes > beyond * most)
+    throw Error(ErrorKind::usage, fmt::format("--all-reduce: {} is too far from what was measured: {} to {}",
+                                              typed_size_text(bytes), size_text(least), size_text(most)));
+  return {&study, &f, bytes, *us};
+}
+
+// A line for each type and set of GPUs. Returns the exit code.
+int predict_all_reduce(const Options& options, const Trace& trace) {
+  const std::uint64_t bytes = parse_size("all-reduce", *options.maybe("all-reduce"), 1);
+  const auto studies = collective_studies(trace, node_matrix(trace));
+  std::vector<CollectiveForecast> all;
+  for (const CollectiveStudy& study : studies)
+    for (const CollectiveFigure& f : study.figures) {
+      const CollectiveCase& c = f.question;
+      if (c.operation == CollectiveOperation::all_reduce && !f.points.empty() && !c.in_place)
+        all.push_back(forecast_of(study, f, bytes));
+    }
+  if (all.empty())
+    throw Error(ErrorKind::usage,
+                "--all-reduce: this trace has none: npgpu collectives --collective all-reduce measures it");
+  if (options.on("json")) collective_forecast_json(std::cout, all);
+  else collective_forecast_text(std::cout, all);
+  return exit_code::done;
+}
+
+// ---- copies of pieces ----
+
+bool names_pieces(const Options& options) { return options.has("pieces") || options.has("piece-bytes"); }
+
+void refuse_options_of_pieces(const Options& options) {
+  (void)is_named(options, "direction", Direction::h2d);  // what is no word is refused first
+  for (const char* option : {"layout", "other-layout"}) (void)is_named(options, option, PieceLayout::contiguous);
+  for (const char* option : {"direction", "layout", "other-layout"})
+    if (options.has(option))
+      throw Error(ErrorKind::usage, fmt::format("--{}: it is of pieces: give --pieces and --piece-bytes too", option));
+}
+
+int predict_pieces(const Options& options, const Trace& trace, const std::string& path) {
+  if (!options.has("pieces") || !options.has("piece-bytes"))
+    throw Error(ErrorKind::usage, "--pieces and --piece-bytes belong together: how many pieces, and how large each is");
+  const auto pieces = static_cast<std::uint32_t>(parse_count("pieces", options.text("pieces"), 1, most_pieces));
+  const std::uint64_t bytes = parse_size("piece-bytes", options.text("piece-bytes"), 1);
+  if (bytes > most_piece_bytes) throw Error(ErrorKind::usage, "--piece-bytes: a piece has 1 byte to 16 GiB");
+  std::vector<PieceTable> tables = piece_tables(trace);
+  if (tables.empty())
+    throw Error(ErrorKind::usage,
+                path + " holds no copies of pieces: npgpu pieces --append --output " + path + " measures them");
+  std::erase_if(tables, [&](const PieceTable& table) {
+    const PieceCase& c = table.question;
+    const auto device = options.maybe("device");
+    return table.rows.empty() || (device && *device != c.device) || !is_named(options, "direction", c.direction) ||
+           !is_named(options, "layout", c.layout) || !is_named(options, "other-layout", c.other_layout);
+  });
+  if (tables.empty())
+    throw Error(ErrorKind::usage,
+                path + " holds no pieces that were copied like this: npgpu report " + path + " shows those it has");
+  std::vector<PieceForecast> all;
+  for (const PieceTable& table : tables) all.push_back({&table, advise_pieces(table, pieces, bytes)});
+  if (options.on("json")) piece_advice_json(std::cout, all);
+  else piece_advice_text(std::cout, all, terminal_style());
+  return exit_code::done;
+}
+
+// ---- the command ----
+
 // They are checked also where nothing asks for them.
 void refuse_threads(const Options& options) {
   parse_threads(options);
@@ -203,36 +309,33 @@ int run_predict(const Options& options) {
 }  // namespace
 
 Command predict() {
-  return {
-      "predict",
-      "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
-      "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
-      "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % of "
-      "the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each measured job "
-      "in the numbers "
-      "of streams that it was measured in. Of --pieces, which way of copying them finishes first, from a trace of "
-      "npgpu pieces. --all-reduce predicts the time of an all-reduce of any size from those that npgpu collectives "
-      "measured. "
-      "Needs no device.",
-      {"TRACE"},
-      {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
-       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
-       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
-       "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-       "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
-      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
-       {"Streams",
-        {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
-         Option("max-streams", "64"), "max-memory"}},
-       {"Pieces (npgpu pieces)",
-        {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
-         Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
-         Option("other-layout", {}, "Default: all.")}},
-       {"Measured jobs", {"measured"}},
-       {"Several GPUs (npgpu collectives)", {"all-reduce"}},
-       {"Output",
-        {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
-      run_predict};
+  return {"predict",
+          "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
+          "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
+          "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % "
+          "of the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each "
+          "measured job in the numbers of streams that it was measured in. Of --pieces, which way of copying them "
+          "finishes first, from a trace of npgpu pieces. --all-reduce predicts the time of an all-reduce of any size "
+          "from those that npgpu collectives measured. Needs no device.",
+          {"TRACE"},
+          {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
+           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
+           "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
+           "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
+          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
+           {"Streams",
+            {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
+             Option("max-streams", "64"), "max-memory"}},
+           {"Pieces (npgpu pieces)",
+            {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
+             Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
+             Option("other-layout", {}, "Default: all.")}},
+           {"Measured jobs", {"measured"}},
+           {"Several GPUs (npgpu collectives)", {"all-reduce"}},
+           {"Output",
+            {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
+          run_predict};
 }
 
 const Joined<ListedCommand> listed_predict({15, predict});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/options.hpp"
@@ -14,14 +15,6 @@
 namespace npgpu::cli {
 
 namespace {
-
-// Whether the value is one of those that the option names; yes where it was not given.
-template <class E> bool wanted(const Options& options, const std::string& option, E value) {
-  const auto text = options.maybe(option);
-  if (!text) return true;
-  const auto chosen = parse_names<E>(option, *text);
-  return std::find(chosen.begin(), chosen.end(), value) != chosen.end();
-}
 
 // An axis of Shape by the word that a user types, and what it may be. `square` is m, n and k at once.
 struct Axis {
@@ -137,7 +130,7 @@ std::vector<std::string> names_or_all(const std::string& list, const std::string
   return asked;
 }
 
-// Of all probes what every device is asked for, unless the user wants everything; of a probe that is named, everything.
+// NAME all is what every device is asked for, unless the user wants everything; a probe that is named is everything.
 bool only_usual(const Options& options) { return options.place("NAME") == "all" && !options.on("thorough"); }
 
 Plan probe_plan(const Options& options) {
@@ -146,8 +139,8 @@ Plan probe_plan(const Options& options) {
   std::vector<Operands> operands;
   if (const auto text = options.maybe("operands")) operands = parse_names<Operands>("operands", *text);
   // What is wrong with the words is wrong on every device.
-  wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32),
-      wanted(options, "form", Form::streaming), wanted(options, "space", Space::global);
+  is_named(options, "operation", Operation::fma), is_named(options, "type", DataType::fp32),
+      is_named(options, "form", Form::streaming), is_named(options, "space", Space::global);
   Plan plan;
   for (const std::string& id : split_names("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
@@ -159,8 +152,8 @@ Plan probe_plan(const Options& options) {
         if (const auto why = probe.refuses_case({.probe = name, .device = id}))
           plan.left_out.push_back(name + ' ' + id + ": " + *why);
       for (const ProbeCase& c : cases) {
-        if (!wanted(options, "operation", c.operation) || !wanted(options, "type", c.type) ||
-            !wanted(options, "form", c.form) || !wanted(options, "space", c.space))
+        if (!is_named(options, "operation", c.operation) || !is_named(options, "type", c.type) ||
+            !is_named(options, "form", c.form) || !is_named(options, "space", c.space))
           continue;
         std::vector<Shape> shapes = asked;
         if (asked.empty()) shapes = only_usual(options) ? probe.default_shapes(c) : probe.shapes(c);
@@ -186,8 +179,7 @@ Plan probe_plan(const Options& options) {
 std::string about() {
   std::string text =
       "Times kernels that do a known amount of work, over blocks, threads and independent chains. NAME is a list of "
-      "the "
-      "following, or all.\n";
+      "the following, or all.\n";
   for (const auto& one : registered<ProbeDescription>()) text += fmt::format("  {}: {}\n", one->name, one->summary);
   return text +
          "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is compared with "

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
 

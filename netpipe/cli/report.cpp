@@ -1,4 +1,4 @@
-// Files of `npgpu report --share`, as others sent them.
+// npgpu report: a trace in the terminal, as a page, and among others.
 #include "npgpu/report/report.hpp"
 
 #include <fmt/format.h>
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "netpipe/cli/characterize.hpp"
-#include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/files/output.hpp"
+#include "netpipe/model/medians.hpp"
 #include "netpipe/model/run_facts.hpp"
 #include "npgpu/judge/overview.hpp"
 #include "npgpu/model/figures.hpp"
@@ -25,11 +25,9 @@
 
 namespace npgpu::cli {
 
-// Of files, and of all in folders that are such documents. Throws Error(usage) where a file is none, and where no path
-// has one.
-std::vector<SharedNode> read_shared(const std::vector<std::string>& paths);
-
 namespace {
+
+// ---- files of `npgpu report --share`, as others sent them ----
 
 using files::read_json;
 using Json = nlohmann::json;
@@ -79,8 +77,8 @@ void add_folder(const std::filesystem::path& folder, std::vector<SharedNode>& no
   if (unreadable) throw Error(ErrorKind::usage, fmt::format("--among: {}: {}", folder.string(), unreadable.message()));
 }
 
-}  // namespace
-
+// What files are, and those in folders that are such documents. Throws Error(usage) where a file is none, and where no
+// path has one.
 std::vector<SharedNode> read_shared(const std::vector<std::string>& paths) {
   std::vector<SharedNode> nodes;
   for (const std::string& path : paths) {
@@ -98,9 +96,7 @@ std::vector<SharedNode> read_shared(const std::vector<std::string>& paths) {
   return nodes;
 }
 
-// npgpu report: a trace in the terminal.
-
-namespace {
+// ---- the report ----
 
 std::vector<std::string> predictable_of(const Overview& all) {
   std::vector<std::string> devices;
@@ -129,6 +125,41 @@ bool write_files(const Options& options, const Trace& trace, const Overview& all
     write_file("html", *page, options.on("force"),
                [&](std::ostream& file) { report_html(file, TraceResults(trace), all, among); });
   return !options.on("overview") && !options.on("json") && !options.on("markdown");
+}
+
+// What can be asked of this trace next: commands, a line each. `predictable`: the devices whose streams' costs it has;
+// `is_whole`: all of it was shown, so that --all has nothing to add.
+std::string next_steps(const Trace& trace, const std::vector<std::string>& predictable, const std::string& path,
+                       bool is_whole, const TextStyle& style) {
+  const std::string file = quoted(path);
+  const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
+  std::vector<std::string> commands;
+  if (!is_whole) commands.push_back(fmt::format("{} report {} --all", called(), file));
+  if (!trace.of<Soaks>().empty()) commands.push_back(fmt::format("{} check --trace {}", called(), file));
+  if (!trace.of<Probes>().empty()) commands.push_back(called() + " derive " + file);
+  commands.push_back(fmt::format("{} report {} --html {}", called(), file, page));
+  const bool is_named = model::by_device<Jobs>(trace).size() > 1;
+  for (const std::string& device : predictable)
+    commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
+                                   is_named ? " --device " + quoted(device) : ""));
+  bool is_comparable = false;  // soaks are not
+  for_each_kind([&]<class K>() {
+    if constexpr (!std::is_same_v<K, Soaks>) is_comparable = is_comparable || !trace.of<K>().empty();
+  });
+  if (is_comparable) commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
+
+  // As many on a line as fit, but no command is broken: it is there to be copied.
+  constexpr std::string_view head = "NEXT     ", gap = ";  ";
+  std::string text = style.color ? fmt::format("\x1b[1m{}\x1b[0m", head) : std::string(head);
+  std::size_t column = head.size();
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const bool fits = column + gap.size() + commands[i].size() <= static_cast<std::size_t>(style.width);
+    if (i > 0) text += fits ? std::string(gap) : "\n" + std::string(head.size(), ' ');
+    column = (i > 0 && fits ? column + gap.size() : head.size()) + commands[i].size();
+    text += commands[i];
+  }
+  text += '\n';
+  return text;
 }
 
 // What an overview, or the screen that characterize shows, ends with.
@@ -169,14 +200,13 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   }
 }
 
-// Of a merged file without the number of a run.
+// What is shown of a merged file that is named without the number of a run.
 int list_runs(const Options& options, const std::vector<Trace>& runs, const TextStyle& style) {
   const std::string file = options.place("TRACE");
   if (options.has("html") || options.has("case") || options.has("share") || options.has("among") ||
       options.on("overview") || options.on("markdown"))
     throw Error(ErrorKind::usage, fmt::format("{0}: holds {1} runs, and --overview, --html, --share, --among, "
-                                              "--markdown and --case are of one: name one of "
-                                              "{0}:0 to {0}:{2}",
+                                              "--markdown and --case are of one: name one of {0}:0 to {0}:{2}",
                                               file, runs.size(), runs.size() - 1));
   options.on("json") ? runs_json(std::cout, file, runs) : runs_text(std::cout, file, runs, style);
   return exit_code::done;
@@ -218,13 +248,11 @@ Command report() {
       "report",
       "show a trace: in the terminal, as a page, for an issue",
       "Shows a trace: whether the node is healthy, and one figure for each question, each with its 95 % interval, its "
-      "share of what the device could do and the limit that check applies. --overview says more on one page; "
-      "--all has every series as a table, and which number of streams is best for the partition method; --markdown is "
-      "the overview for an issue or a wiki, and --html a page with "
-      "curves to send. Both begin with what a trace is about: collectives, a soak, energy, copies of pieces, the "
-      "partition "
-      "method. A trace of few points is shown whole. Of a merged file it lists the runs; FILE:N is run "
-      "N. Needs no device.",
+      "share of what the device could do and the limit that check applies. --overview says more on one page; --all has "
+      "every series as a table, and which number of streams is best for the partition method; --markdown is the "
+      "overview for an issue or a wiki, and --html a page with curves to send. Both begin with what a trace is about: "
+      "collectives, a soak, energy, copies of pieces, the partition method. A trace of few points is shown whole. Of a "
+      "merged file it lists the runs; FILE:N is run N. Needs no device.",
       {"TRACE"},
       {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",
        "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report job.h5:3 --overview",

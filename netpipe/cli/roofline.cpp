@@ -81,10 +81,9 @@ int run_roofline(const Options& options) {
   const auto kernels = kernels_of(options);
   auto all = rooflines_of(read_trace(options.place("TRACE"), Guard::child));
   if (all.empty())
-    throw Error(ErrorKind::usage,
-                options.place("TRACE") +
-                    " holds no roof of a memory or of arithmetic: npgpu characterize measures all, npgpu probe "
-                    "bandwidth,compute,tensor,onchip these alone");
+    throw Error(ErrorKind::usage, options.place("TRACE") +
+                                      " holds no roof of a memory or of arithmetic: npgpu characterize measures all, "
+                                      "npgpu probe bandwidth,compute,tensor,onchip these alone");
   std::vector<RooflineReport> reports;
   for (Roofline& device : chosen(std::move(all), options, !kernels.empty())) {
     RooflineReport& report = reports.emplace_back();
@@ -110,9 +109,7 @@ Command roofline() {
            "npgpu roofline node.h5 --profile kernels.csv"},
           {{"Kernels of your own",
             {"counts", "profile",
-             Option("device", {},
-                    "A list. Default: all of the trace; for "
-                    "kernels of your own all GPUs.")}},
+             Option("device", {}, "A list. Default: all of the trace; for kernels of your own all GPUs.")}},
            {"Output", {"json"}}},
           run_roofline};
 }

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/process/child.hpp"
 #include "netpipe/process/descriptor.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/units.hpp"

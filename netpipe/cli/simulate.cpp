@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/job_options.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/report/report.hpp"
@@ -48,10 +48,9 @@ StreamCosts read_costs(const Options& options, const Job& job) {
     if (fresh) costs.stream_create = measured.create;
   } else if (device) {
     if (devices::kind_of(*device) != "sim")
-      throw Error(ErrorKind::usage,
-                  fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu info --words), or name "
-                              "the --trace in which it was measured",
-                              *device));
+      throw Error(ErrorKind::usage, fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu info --words), "
+                                                "or name the --trace in which it was measured",
+                                                *device));
     costs = simulated_costs(devices::find(*device), parse_name<Memory>("memory", options.text("memory")));
   }
   if (!fresh) costs.stream_create = Seconds{0};
@@ -115,27 +114,26 @@ int run_simulate(const Options& options) {
 }  // namespace
 
 Command simulate_job() {
-  return {
-      "simulate",
-      "simulate a job in streams on a node, and draw it",
-      "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only "
-      "numbers: those of a simulated device, of a measured one in a trace, or your own. Draws when each of them works "
-      "on which chunk.",
-      {},
-      {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
-       "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
-       "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
-      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", "slots"}},
-       {"Streams",
-        {Option("streams", {}, "Default: the best number.", "N"), Option("order", "breadth-first", {}, "WORD"),
-         Option("pool", "pooled", {}, "WORD"), Option("max-streams", "64")}},
-       {"Node: a device, and over it numbers of your own",
-        {Option("device", {}, "sim:NAME, or with --trace one of the trace."),
-         Option("trace", {}, "It says what streams cost."), Option("memory", "pinned", {}, "WORD"), "h2d-gb-s",
-         "d2h-gb-s", "slow-down", "copy-engines", "issue-us", "gap-us", "latency-us",
-         Option("create-us", {}, "Implies --pool fresh."), "queues", "implicit-sync", "compute"}},
-       {"Output", {"json", "chrome", "force"}}},
-      run_simulate};
+  return {"simulate",
+          "simulate a job in streams on a node, and draw it",
+          "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only "
+          "numbers: those of a simulated device, of a measured one in a trace, or your own. Draws when each of them "
+          "works on which chunk.",
+          {},
+          {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+           "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
+           "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
+          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", "slots"}},
+           {"Streams",
+            {Option("streams", {}, "Default: the best number.", "N"), Option("order", "breadth-first", {}, "WORD"),
+             Option("pool", "pooled", {}, "WORD"), Option("max-streams", "64")}},
+           {"Node: a device, and over it numbers of your own",
+            {Option("device", {}, "sim:NAME, or with --trace one of the trace."),
+             Option("trace", {}, "It says what streams cost."), Option("memory", "pinned", {}, "WORD"), "h2d-gb-s",
+             "d2h-gb-s", "slow-down", "copy-engines", "issue-us", "gap-us", "latency-us",
+             Option("create-us", {}, "Implies --pool fresh."), "queues", "implicit-sync", "compute"}},
+           {"Output", {"json", "chrome", "force"}}},
+          run_simulate};
 }
 
 const Joined<ListedCommand> listed_simulate_job({16, simulate_job});

@@ -13,9 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
-#include <string_view>
 
-#include "netpipe/cli/measure.hpp"
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
@@ -128,8 +126,8 @@ PlainStream::~PlainStream() {
 
 namespace {
 
-volatile std::sig_atomic_t stop = 0;
-volatile std::sig_atomic_t save = 0;
+volatile std::sig_atomic_t stop_came = 0;
+volatile std::sig_atomic_t save_came = 0;
 
 // `timeout` and batch systems signal the process and then its group, so that one wish to stop comes twice. Who asks
 // again after a second is in a hurry: the program ends at once.
@@ -138,14 +136,14 @@ void on_stop(int signal) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const auto second = static_cast<std::sig_atomic_t>(now.tv_sec);
-  if (stop && second - first_s > 1) {
+  if (stop_came && second - first_s > 1) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  if (!stop) first_s = second;
-  stop = 1;
+  if (!stop_came) first_s = second;
+  stop_came = 1;
 }
-void on_save(int) { save = 1; }
+void on_save(int) { save_came = 1; }
 
 void install(int signal, void (*handler)(int), int flags) {
   struct sigaction action {};
@@ -168,11 +166,11 @@ void catch_signals() {
   install(SIGXFSZ, SIG_IGN, 0);
 }
 
-bool stop_asked() { return stop != 0; }
+bool stop_asked() { return stop_came != 0; }
 
 bool save_asked() {
-  if (!save) return false;
-  save = 0;
+  if (!save_came) return false;
+  save_came = 0;
   return true;
 }
 

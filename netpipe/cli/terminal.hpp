@@ -1,4 +1,4 @@
-// The terminal that the program writes to, and text laid out for it.
+// The terminal that the program writes to, text laid out for it, and the signals that come from there.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +70,8 @@ class PlainStream {
   std::streambuf* before_;
 };
 
-// What batch systems and impatient people send. Handlers only set flags; the campaign asks between trials.
-
+// Signals, as batch systems and impatient people send them. Handlers only set flags; the campaign asks between trials.
+//
 // SIGTERM, SIGINT, SIGHUP: stop after the trial, save, exit 75; a second one kills. A SIGHUP that is ignored already
 // (nohup) stays so. SIGUSR1: save now, go on. SIGPIPE and SIGXFSZ are ignored: a closed terminal must not cost a
 // measurement, and a file that may not grow is an error of the write.
@@ -95,7 +95,7 @@ class Progress final : public Observer {
   void point(const Point&) override;
   void skipped(Seconds expected) override;
   void series_done(const SeriesEnd&) override;
-  // Of a node's matrix only the first failure has a line.
+  // Only the first failure of a node's matrix has a line.
   void failed(const std::string& sentence) override;
   void round_done(std::uint32_t round, std::uint32_t rounds) override;
   void saved() override;

@@ -13,7 +13,6 @@
 
 #include "netpipe/process/descriptor.hpp"
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::files {
 

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
-#include <utility>
 
 #include "netpipe/process/descriptor.hpp"
 #include "npgpu/vocabulary/units.hpp"

@@ -1,4 +1,5 @@
-// What is in a folder that came from outside.
+// The one way in which this program makes and replaces files: whole or not at all, and durable. And what is in a folder
+// that came from outside.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,6 @@ namespace npgpu::files {
 // Its entries as paths that begin with it, in order; as many as could be read where `error` is set. Never throws: a
 // folder may be unreadable, or vanish while it is read.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder, std::error_code& error);
-
-// The one way in which this program makes and replaces files: whole or not at all, and durable.
 
 // Where the file really lies: absolute, because the program may change its folder; and behind symbolic links, also to
 // what does not exist yet, because the rename would replace the link. Error(usage) if it is a folder, has no name, or

@@ -113,8 +113,7 @@ struct Settings {
       "  --soffset N --roffset N        bytes past an aligned address\n"
       "  --direction h2d|d2h|d2d|h2h --memory pageable|pinned|write-combined --device ID\n"
       "  -o FILE               instead of np.out\n"
-      "{2}"
-      "Payloads are always checked, outside the timed loop.\n",
+      "{2}Payloads are always checked, outside the timed loop.\n",
       module_name, 192 * MiB,
       between_ranks ? "  --rank-timeout N      seconds until a rank that does not answer is given up (60)\n" : "");
   std::exit(code);

@@ -17,9 +17,7 @@
 #include <exception>
 #include <fstream>
 #include <sstream>
-#include <vector>
 
-#include "netpipe/process/descriptor.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -180,7 +178,7 @@ Reply reply_of_child(const std::function<std::string()>& answer, const Limits& l
 
 namespace {
 
-// Of a process, not of a descriptor: children that inherit it do not share it.
+// The lock is the process's, not the descriptor's: children that inherit the descriptor do not share it.
 void lock(int fd, short type) {
   struct flock whole {};
   whole.l_type = type;
@@ -234,6 +232,11 @@ std::string start_in(const std::vector<std::string>& fields) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
 
 std::string start_of(long pid) { return start_in(stat_of(pid)); }
 

@@ -115,7 +115,9 @@ class Turn {
   std::shared_ptr<Descriptor> descriptor_;
 };
 
-// Other processes of this machine, as the kernel describes them.
+// This machine's name, and its other processes as the kernel describes them.
+
+std::string host_name();  // "unknown" where it has none
 
 // When a process began, as no other process of any boot of this machine did: "<boot id>:<ticks since boot>". Empty if
 // there is no such process, or it cannot be asked.

@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::process {
 

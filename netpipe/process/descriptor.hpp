@@ -1,4 +1,5 @@
-// A file descriptor with an owner, and reading and writing it to the last byte.
+// A file descriptor with an owner, reading and writing it to the last byte, and pipes between processes of this program
+// with messages through them.
 #pragma once
 
 #include <cerrno>
@@ -76,8 +77,6 @@ class OutputToErrors {
  private:
   Descriptor output_;
 };
-
-// Pipes between processes of this program, and messages through them.
 
 // Both ends are closed in programs that this process starts, but for those that are given to them.
 struct Pipe {

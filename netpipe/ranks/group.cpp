@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 

@@ -1,4 +1,5 @@
-// All pairs of ranks, in rounds in which each has one partner.
+// Ranks that measure together: all pairs in rounds in which each has one partner, what a case between two ranks means
+// on each of them, and the texts that they exchange outside of timed regions.
 #pragma once
 
 #include <functional>
@@ -25,8 +26,6 @@ std::optional<int> partner_of(int rank, int size, int round);
 // The partners of a rank in the order of the rounds; all other ranks, each once.
 std::vector<int> partners_of(int rank, int size);
 
-// What a case between two ranks means on each of them.
-
 // "cuda:0@1": cuda:0 of rank 1.
 struct Place {
   std::string device;
@@ -38,8 +37,6 @@ std::optional<Place> parse_place(const std::string&);
 // A message between the memories of two ranks. `chunk_bytes`: see TransferCase.
 TransferCase rank_case(const Place& source, const Place& target, std::string_view module = "mpi");
 
-// Ranks that measure together: the texts that they exchange outside of timed regions.
-
 // How long a rank waits for another one's word.
 struct Patience {
   Seconds until_said{5};  // then one line on standard error says who is waited for
@@ -50,6 +47,16 @@ struct Patience {
   // Called for each text that arrived: its sender is alive. May be empty.
   std::function<void()> heard{};
 };
+
+// What a function threw; empty if nothing.
+template <class Work> std::string failure_of(Work&& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
 
 // The first member leads.
 class Group final : public Consensus {
@@ -64,7 +71,7 @@ class Group final : public Consensus {
   using Consensus::of_leader;
   std::string who(std::size_t i) const override { return names_[static_cast<std::size_t>(members_[i])]; }
   bool is_stopped() const { return patience_.stopped && patience_.stopped(); }
-  // Of a group of two: the other one.
+  // The other member of a group of two.
   int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
   // Waits for what was begun with a rank, as long as for a word. What it sends or receives must outlive a RankLost.
   void finish(Request&, int rank);

@@ -9,7 +9,6 @@
 
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/process/child.hpp"
-#include "netpipe/ranks/group.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -19,23 +18,12 @@ namespace {
 
 std::unique_ptr<RankSet> met;
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
-
 // Both reach the same ranks by the same numbers; where one rank fails, all throw what it says.
 AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_view module) {
   AddressedWorld* world = nullptr;
   std::string address;
   const auto together = [&](auto&& work) {
-    std::string mine;
-    try {
-      work();
-    } catch (const Error& e) {
-      mine = e.what();
-    }
-    const std::vector<std::string> said = everyone.of_all(mine);
+    const std::vector<std::string> said = everyone.of_all(failure_of(work));
     // What all say alike, for want of a library, is nobody's in particular.
     if (std::ranges::all_of(said, [&](const std::string& one) { return one == said[0]; })) return said[0];
     for (std::size_t i = 0; i < said.size(); ++i)
@@ -62,7 +50,7 @@ RankSet::RankSet(std::string_view module, Patience patience)
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
-  const std::string here = host_name();
+  const std::string here = process::host_name();
   processes_.resize(names_.size());
   if (size() < 2) return;
   const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));
@@ -95,7 +83,7 @@ std::string RankSet::lost() const {
 Group& RankSet::with(int partner) {
   std::unique_ptr<Group>& pair = pairs_[partner];
   if (!pair) {
-    // Of more than two, one may be busy with all others first.
+    // Where there are more than two, one may be busy with all others first.
     Patience patience = patience_;
     patience.until_parted *= std::max(1, size() - 1);
     patience.until_said *= std::max(1, size() - 1);
@@ -117,7 +105,7 @@ Facts RankSet::facts() {
     const ClockOffset clock = clock_offset(*world_, with(*partner));
     const std::string prefix = fmt::format("rank{}_", *partner);
     facts.emplace_back(prefix + "is", name(*partner));
-    // Of the steady clocks: what has to be added to the partner's for this rank's.
+    // What has to be added to the partner's steady clock for this rank's.
     facts.emplace_back(prefix + "clock_offset_us", microseconds(clock.offset) * (*partner > rank() ? 1 : -1));
     facts.emplace_back(prefix + "round_trip_us", microseconds(clock.round_trip));
     for (const auto& [extent, stages] : with(*partner).stages)

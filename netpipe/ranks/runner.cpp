@@ -12,32 +12,22 @@
 
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
-#include "netpipe/ranks/group.hpp"
 #include "netpipe/ranks/pipeline.hpp"
 #include "npgpu/model/figures.hpp"
-#include "npgpu/vocabulary/transfer.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::ranks {
 
 namespace {
 
+constexpr std::uint64_t staging_slots = 4;              // of each end of a staged message
+constexpr std::uint64_t most_chunk_bytes = 8 * MiB;     // the largest chunk that is advised
 constexpr std::uint64_t way_back = 0x9E3779B97F4A7C15;  // between the seeds of the two lanes of a duplex
 
 const MessageMemories& memories_of(const std::string& device) {
   for (const auto& family : registered<MessageMemories>())
     if (family->kind() == devices::kind_of(device)) return *family;
   throw Error(ErrorKind::usage, "--device " + device + ": no messages leave from there in this build");
-}
-
-// What a function threw; empty if nothing.
-template <class Work> std::string failure_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return {};
 }
 
 std::string processors_of_this_thread() {
@@ -108,7 +98,7 @@ class RankRunner final : public Runner<Transfers> {
     for (const std::string& one : all)
       if (!one.empty() && !first) first = one;
     for (TransferSample& sample : last_trial) {
-      // Of a lane of its own way the target says; of a round trip both do.
+      // The target says it for a lane of its own way; both say it for a round trip.
       const std::size_t target = target_index(sample.lane);
       const bool is_wrong = case_.pattern == Pattern::pingpong ? first.has_value() : !all[target].empty();
       sample.intact = is_wrong ? 0 : 1;

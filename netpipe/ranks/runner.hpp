@@ -12,9 +12,6 @@
 
 namespace npgpu::ranks {
 
-// Of a staged message: the slots of each end, and the largest chunk that is advised.
-constexpr std::uint64_t staging_slots = 4;
-constexpr std::uint64_t most_chunk_bytes = 8 * MiB;
 StagingSlots slots_of(const TransferCase&, std::uint64_t max_bytes);
 
 // What a rank takes at its end of a lane: payloads and slots.

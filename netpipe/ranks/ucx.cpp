@@ -206,7 +206,7 @@ class UcxWorld final : public AddressedWorld {
       if (endpoint && !finish(ucp_ep_close_nbx(endpoint, &plain_))) return false;
     return true;
   }
-  // Of closing and flushing; false: not within the time.
+  // Waits for closing and flushing; false: not within the time.
   bool finish(ucs_status_ptr_t handle) {
     if (!UCS_PTR_IS_PTR(handle)) return true;
     while (std::chrono::steady_clock::now() < until_)

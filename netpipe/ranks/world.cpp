@@ -4,18 +4,12 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <mutex>
-#include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 extern "C" [[gnu::weak]] npgpu::ranks::World* npgpu_ranks_world();
 
@@ -55,10 +49,9 @@ void* entry_of(const std::string& name, const char* function, const std::string&
     }
     void* const handle = dlopen(place.c_str(), RTLD_NOW | scope);  // held as long as the process
     if (!handle)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {}: install the {} that npgpu was built for, or name a library that was built for "
-                              "the one here with {}",
-                              asked, dlerror(), upper, variable));
+      throw Error(ErrorKind::usage, fmt::format("{}: {}: install the {} that npgpu was built for, or name a library "
+                                                "that was built for the one here with {}",
+                                                asked, dlerror(), upper, variable));
     void* const entry = dlsym(handle, function);
     if (!entry) throw Error(ErrorKind::usage, asked + ": " + place + " is no library of npgpu");
     return entry;

@@ -9,12 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"
@@ -59,8 +56,8 @@ void check_version(const Version& version) {
                                   version.major, version.minor, version_major));
   if (version.major < version_major)
     throw FormatError(
-        fmt::format("has trace version {}.{}, which only the npgpu that wrote it reads; this one reads {}.x, "
-                    "so it has to be measured again",
+        fmt::format("has trace version {}.{}, which only the npgpu that wrote it reads; this one reads {}.x, so it has "
+                    "to be measured again",
                     version.major, version.minor, version_major));
 }
 
@@ -288,7 +285,7 @@ class Unpacker {
     if (count > 0) std::memcpy(to, left_.data(), count);
     left_.remove_prefix(count);
   }
-  // Of things that have a byte or more each.
+  // How many things come, which have a byte or more each.
   std::size_t count(std::size_t) {
     std::uint64_t number = 0;
     raw(&number, sizeof number);

@@ -12,7 +12,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -104,19 +103,13 @@ void try_folder(const fs::path& path) {
 
 namespace {
 
-std::string this_host() {
-  std::array<char, 256> text{};
-  if (::gethostname(text.data(), text.size() - 1) != 0) return "unknown";
-  return text.data();
-}
-
 // What a lock says: "npgpu process 4711 on node17 started 5e0c...:81234"
 struct Holder {
   long pid = 0;
   std::string host;
   std::string start;
 
-  static Holder self() { return {::getpid(), this_host(), process::start_of(::getpid())}; }
+  static Holder self() { return {::getpid(), process::host_name(), process::start_of(::getpid())}; }
   static std::optional<Holder> named_in(int fd) {
     std::array<char, 1024> text{};
     if (::pread(fd, text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
@@ -130,7 +123,7 @@ struct Holder {
     return fmt::format("npgpu {} started {}\n", text(), start.empty() ? "unknown" : start);
   }
   std::string text() const { return fmt::format("process {} on {}", pid, host); }
-  bool is_here() const { return host == this_host(); }
+  bool is_here() const { return host == process::host_name(); }
   bool certainly_gone() const {
     if (!is_here()) return false;
     if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <utility>
 #include <variant>
 
 #include "npgpu/vocabulary/trace.hpp"

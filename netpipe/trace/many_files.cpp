@@ -240,9 +240,9 @@ class Merge {
     for (const Trace& run : contents.runs) {
       const std::string& uuid = run.root.run_uuid;
       if (!run.root.complete && !options_.incomplete)
-        trace::refuse(path,
-                      "is not complete: its run was stopped; --resume finishes it, and merge --incomplete takes "
-                      "what there is");
+        trace::refuse(
+            path,
+            "is not complete: its run was stopped; --resume finishes it, and merge --incomplete takes what there is");
       if (const auto same = known_.find(uuid); same != known_.end())
         trace::refuse(path, fmt::format("holds the same run as {} (run_uuid {})", same->second, uuid));
       if (!here.insert(uuid).second) trace::refuse(path, fmt::format("holds run {} twice", uuid));

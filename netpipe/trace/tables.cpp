@@ -1,13 +1,8 @@
 #include "netpipe/trace/tables.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
-
-#include "netpipe/trace/hdf5.hpp"
 
 namespace npgpu::trace {
 
@@ -137,8 +132,8 @@ RawTable RawTable::open(hid_t group, const std::string& where, const std::string
         H5Pget_filter2(how, number, &flags, &values, nullptr, filter.size() - 1, filter.data(), nullptr);
     if (H5Zfilter_avail(id) <= 0)
       throw FormatError(
-          fmt::format("{} is packed by filter {} ({}), which this HDF5 does not have: h5repack -f GZIP=4 "
-                      "where it is known makes a copy that all can read",
+          fmt::format("{} is packed by filter {} ({}), which this HDF5 does not have: h5repack -f GZIP=4 where it is "
+                      "known makes a copy that all can read",
                       called, static_cast<int>(id), filter.data()));
   }
   // A damaged length must not become an allocation. gzip makes at most 1032 bytes of one.
@@ -158,8 +153,7 @@ void RawTable::append(std::span<const std::byte> bytes, std::uint64_t added, std
     for (std::uint64_t row = 0; lacks_[c] && row < added; ++row)
       if (std::memcmp(&bytes[row * usual.size() + at], &usual[at], (*columns_)[c].bytes) != 0)
         throw FormatError(
-            fmt::format("{} is of an older npgpu and has no column '{}', which this run needs: write to "
-                        "another file",
+            fmt::format("{} is of an older npgpu and has no column '{}', which this run needs: write to another file",
                         called_, (*columns_)[c].name));
   const hsize_t before = rows_, count = added, after = before + count;
   done(H5Dset_extent(dataset_, &after), "extend table " + called_);

@@ -1,8 +1,5 @@
 #include "netpipe/trace/writer.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -13,8 +10,6 @@
 #include "netpipe/trace/decode.hpp"
 #include "netpipe/trace/files.hpp"
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/trace.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::trace {
 
@@ -57,13 +52,14 @@ Handle copied(hid_t from, Packing packing) {
   return copy;
 }
 
-}  // namespace
-
+// A file with the same in it, whose groups, tables and texts HDF5 wrote itself.
 Bytes written_anew(std::span<const std::byte> bytes) {
   Bytes anew;
   take_image(copied(open_image(bytes), Packing::compressed), anew);
   return anew;
 }
+
+}  // namespace
 
 Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(new_image()) {
   put(file_, "schema_name", std::string(schema_name));

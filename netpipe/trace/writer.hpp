@@ -1,7 +1,5 @@
-// When to save. Fed with numbers; it never sees a clock or a file.
+// A trace in memory while it is written, and when to save it.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +14,8 @@
 
 namespace npgpu::trace {
 
+// When to save. Fed with numbers; it never sees a clock or a file.
+//
 // Saving costs at most `share` of the wall time since the start, as long as that leaves nothing unsaved for longer than
 // `patience`. The first addition is always worth a save. Where one save takes so long that patience would cost more
 // than `max_share` of the wall time (a save of 1 s every 5 s), patience grows until it costs no more than that.
@@ -77,9 +77,8 @@ class CheckpointPolicy {
   std::uint64_t saves_ = 0;
 };
 
-// A trace in memory while it is written.
-
-// Throws FormatError. After one, the document may hold half of a change, and sound() is false.
+// A trace in memory while it is written. Throws FormatError. After one, the document may hold half of a change, and
+// sound() is false.
 class Document {
  public:
   // A new trace that holds no measurement.
@@ -138,8 +137,5 @@ class Document {
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
-
-// A file with the same in it, whose groups, tables and texts HDF5 wrote itself.
-Bytes written_anew(std::span<const std::byte>);
 
 }  // namespace npgpu::trace

@@ -71,6 +71,7 @@ inline PieceLayout target_layout(const PieceCase& c) {
 std::string title(const PieceCase&);
 
 inline constexpr std::uint32_t most_pieces = 65536;
+inline constexpr std::uint64_t most_piece_bytes = std::uint64_t{1} << 34;
 inline constexpr std::uint64_t slots_a_piece = 2;  // of a scattered layout: pieces are in some of them, at random
 inline constexpr std::uint64_t strided_pitch = 2;  // lengths of a piece
 

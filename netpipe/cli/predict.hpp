@@ -11,7 +11,7 @@ namespace npgpu::cli {
 
 // --bytes-in, --kernel-ms, --bytes-out and --blocks; 0 where not given.
 Job parse_job(const Options&);
-// Of that device, or of the trace's only one. Throws Error(usage) naming the trace and what it lacks.
+// What streams cost on that device, or on the trace's only one. Throws Error(usage) naming the trace and what it lacks.
 MeasuredCosts costs_of_trace(const Trace&, const std::string& path, const std::optional<std::string>& device);
 
 }  // namespace npgpu::cli

@@ -1,4 +1,5 @@
-// What npgpu matrix measures: cases between GPUs, between each and the host, and of many lanes at once.
+// What is measured between the GPUs of a node: by npgpu matrix cases between GPUs, between each and the host, and of
+// many lanes at once; by npgpu collectives what they do together.
 #pragma once
 
 #include <array>
@@ -21,12 +22,10 @@ struct MatrixQuestions {
   std::vector<Access> accesses;
   std::vector<Executor> executors;
   std::vector<std::uint64_t> sizes{};  // empty: the usual ones
-  bool every_pair = false;             // also of more than max_for_every_pair GPUs
+  bool every_pair = false;             // also of many GPUs
   bool host_at_once = true;            // `together` has copies with the host, too
 };
 
-// Of more GPUs only some pairs of each are measured, so that the time grows with their number and not with its square.
-inline constexpr std::size_t max_for_every_pair = 8;
 // Sources and targets, by number. Sampled: from each GPU to the next one, to the one half round, and one between.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t gpus, bool every_pair);
 
@@ -35,6 +34,11 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t gpus, bool
 std::vector<DeviceInfo> node_gpus(const Options&, const std::string& need);
 
 Plan matrix_plan(const std::vector<DeviceInfo>& gpus, const MatrixQuestions&);
+
+// For a check: an all-reduce of one small size, on the devices, and of one large one, and copies of kernels at once
+// between the GPUs, which the limits are of. Empty where none of them can be measured; `left_out` says why. Throws
+// Error(usage) where no backend has such GPUs. REQUIRES: two GPUs and more.
+Plan all_reduce_plan(const std::vector<DeviceInfo>& gpus);
 
 }  // namespace cli
 
