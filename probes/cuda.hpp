@@ -58,7 +58,7 @@ class CudaProbeRunner : public ProbeRunner {
   ProbeBench bench_;
 };
 
-// Of probes whose threads each leave one word, which the host can compute.
+// For probes whose threads each leave one word, which the host can compute.
 class SumsRunner : public CudaProbeRunner {
  public:
   using CudaProbeRunner::CudaProbeRunner;

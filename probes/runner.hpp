@@ -23,7 +23,7 @@ class ProbeRunner : public Runner<Probes> {
   virtual ProbeSample launch(std::uint64_t repeats) = 0;
   // Whether the last launch's gate timed out, so that its times are void.
   virtual bool timed_out() const { return false; }
-  // Of what the last launch left; nothing if it is right.
+  // What is wrong with what the last launch left; nothing if it is right.
   virtual std::optional<std::string> wrong_result() = 0;
   const ProbeCase& question() const { return step_.question; }
   const Shape& shape() const { return step_.axes; }
@@ -60,7 +60,7 @@ template <class Run> std::unique_ptr<Runner<Probes>> runs(const Probe& probe, st
   return std::make_unique<Run>(probe, steps);
 }
 
-// Of memories whose banks send 4 bytes a cycle each.
+// The limit of memories whose banks send 4 bytes a cycle each.
 Limit limit_of_banks(const Layout&);
 
 class DescribedProbe : public Probe {

@@ -87,7 +87,7 @@ std::string chains_source(DataType type, std::uint32_t width, std::uint32_t ilp,
   return text + "}\n";
 }
 
-// Of a whole number that fp16 holds exactly.
+// The bits of a whole number that fp16 holds exactly.
 std::uint16_t half_bits(std::int64_t value) {
   if (value == 0) return 0;
   const auto single = std::bit_cast<std::uint32_t>(static_cast<float>(value));

@@ -89,7 +89,7 @@ class BlasThreads {
 // A library that is found at run time: the one that an environment variable names, else the first of some names.
 namespace npgpu::gemm {
 
-// Of the names of one function the first that the library has.
+// Finds a function by the first of its names that the library has.
 template <class Function> bool find(void* library, Function& function, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     function = reinterpret_cast<Function>(dlsym(library, name));

@@ -211,7 +211,7 @@ class LatencyRunner final : public CudaProbeRunner {
                 "laying out the chase");
     cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");  // before `words` goes
   }
-  // Of the element where a chase is after so many loads.
+  // Where a chase is after so many loads.
   std::uint64_t address(std::uint64_t loads) const {
     const std::uint64_t offset = order_.at(loads % order_.count()) * step_of(space());
     return space() == Space::global ? reinterpret_cast<std::uint64_t>(memory_.data()) + offset : offset;

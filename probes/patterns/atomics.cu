@@ -101,7 +101,8 @@ class AtomicsRunner final : public SumsRunner {
                                  : (fetches() ? add_words<false, true> : add_words<false, false>);
     return bench().time_kernel(steps, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(a); });
   }
-  // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
+  // The old values of words that one thread has by itself; those of a common word come in any order, and only their sum
+  // is known.
   std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {
     return fetches() ? static_cast<std::uint32_t>(sum_below(steps * ilp)) : 0;
   }

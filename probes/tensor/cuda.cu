@@ -233,7 +233,7 @@ class TensorRunner final : public SumsRunner {
     expect();
     make_ready();
   }
-  // Of each thread of a block: its word before any pair, and what a pair adds.
+  // Computes each thread's word before any pair, and what a pair adds.
   void expect() {
     const unsigned depth = tensor::depth(question().type);
     const unsigned count = is_wgmma() ? tensor::columns / 2 : 4 * shape().ilp;

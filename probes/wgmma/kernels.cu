@@ -27,7 +27,7 @@ struct InRegisters {
   }
 };
 
-// Of each four numbers the first two are there: their places, two bits each, 0 and 1.
+// The first two of each four numbers are there: their places, two bits each, 0 and 1.
 constexpr std::uint32_t first_two = 0x44444444;
 
 template <Operation, DataType, unsigned n> struct Product;

@@ -117,8 +117,9 @@ struct NodeMatrix {
   std::vector<MatrixFinding> findings;
 };
 
-// Of the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways with a lane
-// for each, none of a NUMA node that was asked for, and no lanes together: then it is no matrix that was measured.
+// The matrix at the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways
+// with a lane for each, none of a NUMA node that was asked for, and no lanes together: then it is no matrix that was
+// measured.
 NodeMatrix node_matrix(const Trace&);
 
 // By how much a cell has to be below the median of those that are joined alike, to stand out.

@@ -157,8 +157,8 @@ struct Overview {
 };
 
 Overview overview_of(const Trace&);
-// Of its findings. Not judged, as by `npgpu check --trace`: what is well so far in a run that did not reach its end,
-// and a host alone, of which no limits are known.
+// The verdict of the overview's findings. Not judged, as by `npgpu check --trace`: what is well so far in a run that
+// did not reach its end, and a host alone, of which no limits are known.
 CheckVerdict verdict_of(const Overview&);
 
 // What a node can share with strangers: the figures of its GPUs, and nothing that says whose they are. No host, user,
@@ -225,7 +225,7 @@ struct AmongOthers {
   std::size_t cards = 0;  // others of its model
   std::vector<Row> rows{};
 };
-// Of each GPU that was measured; nodes without its model are passed over.
+// Each GPU that was measured, among those of its model; nodes without that model are passed over.
 std::vector<AmongOthers> among_others(const Overview&, std::span<const SharedNode> others);
 
 }  // namespace npgpu

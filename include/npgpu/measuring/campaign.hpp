@@ -254,8 +254,8 @@ struct Settings {
   bool require_quiet = false;  // throws Error(busy) if neighbours are still there
   bool side_by_side = false;   // several GPUs at once, each by one of `processes`
   std::shared_ptr<GpuProcesses> processes{};
-  // Of what such a process measured: the points that are doubtful because others were measured meanwhile. Their visits
-  // are marked so.
+  // Names the points of such a process that are doubtful because others were measured meanwhile. Their visits are
+  // marked so.
   std::function<PointNames(const Trace&)> doubtful{};
   // Rounds from this one, and before that one: where a trace is continued with more visits to its points, whatever
   // their budget.
@@ -263,7 +263,7 @@ struct Settings {
   bool is_second_look() const { return first_round > 0; }
   std::function<bool()> stop{};  // asked between trials: true ends the campaign, with its trace saved
   std::function<bool()> save{};  // asked between trials: true saves the trace now
-  // Of one of several processes that measure GPUs at once: returns when no other of them copies with the host's
+  // Set where several processes measure GPUs at once: returns when no other of them copies with the host's
   // processors, and none does while its result lives. Two such copies at once slow each other.
   std::function<std::shared_ptr<void>()> host_turn{};
   std::function<void()> ready{};  // called before the first point, when all is prepared

@@ -103,7 +103,7 @@ struct MeasuredCosts {
   std::vector<CostParameter> parameters;  // each cost with interval, method and verdict; times in us, none below 0
   std::vector<std::string> missing;       // a sentence each: what could not be measured, and what would measure it
   bool usable = false;                    // copies both ways and calls were measured: a job can be predicted
-  // Of one copy, in bytes: where the curves were measured.
+  // Sizes of one copy between which the curves were measured, in bytes.
   std::uint64_t min_copy = 0, max_copy = 0;
   // As the driver reports them; 0: not known.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;

@@ -67,7 +67,7 @@ struct Job {
   Curve block_time{};
   double last_block = 1;  // the last one's threads, in those of a whole block
   double warp = 0;        // a warp's threads over those of a block: its parts have whole warps; 0: any part
-  // Of blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
+  // Blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
   // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
   std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;
 };

@@ -122,7 +122,8 @@ struct ProbeDescription {
   std::string_view rank() const { return name; }
 };
 
-// Of a probe that this build does not know, as another version may have written: patterns, and nothing else.
+// The description of a probe that this build does not know, as another version may have written, has patterns and
+// nothing else.
 const ProbeDescription& description_of(std::string_view probe);
 inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
 inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }

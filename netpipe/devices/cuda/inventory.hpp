@@ -64,7 +64,7 @@ class Gpu {
 };
 
 // Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.
-// Of an unknown generation: NaN.
+// An unknown generation's is NaN.
 Limit pcie_limit(unsigned generation, unsigned lanes);
 
 }  // namespace npgpu::cuda

@@ -38,7 +38,7 @@ bool pin_thread(unsigned cpu);
 bool pin_other_thread(int thread, unsigned cpu);
 int last_cpu(int thread);
 
-// Of the cores given; 0 where the system does not say.
+// The caches of the cores given; 0 where the system does not say.
 struct Caches {
   std::uint64_t near_bytes = 0;         // a core's first level, data
   std::uint64_t middle_bytes = 0;       // a core's second level

@@ -24,7 +24,7 @@ namespace {
 // Shares of one processor. Ticks of 10 ms in a window of 200 ms make a quiet machine's others look like 0.1.
 constexpr double too_much_of_others = 0.3;
 constexpr double too_much_stolen = 0.25;
-// Of the visit's time. A switch to a kernel thread and back takes some us.
+// Shares of the visit's time. A switch to a kernel thread and back takes some us.
 constexpr double too_much_waiting = 0.02;
 constexpr double too_much_stopped = 0.02;
 

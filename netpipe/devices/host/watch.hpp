@@ -22,7 +22,7 @@
 
 namespace npgpu::host {
 
-// Of a thread since it started.
+// A thread's time since it started.
 struct ThreadTime {
   Seconds ran{0};
   Seconds waited{0};  // it had work and no processor
@@ -92,7 +92,7 @@ class Rapl {
   // `root`: /sys/class/powercap, or a test's folder like it. `why` is set where nothing can be read.
   Rapl(const std::filesystem::path& root, std::string& why);
   bool is_readable() const { return !packages_.empty(); }
-  // Of all packages, since this was made.
+  // The energy of all packages since this was made.
   double joules();
 
  private:

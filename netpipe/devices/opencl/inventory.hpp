@@ -30,7 +30,7 @@ std::uint64_t last_cache_bytes(const DeviceInfo&);
 std::uint64_t free_memory(const std::string& id);
 // Binds the calling thread near a device on the PCI bus.
 host::Binding binding_near(const std::string& id);
-// Of the devices found, one that its driver calls unavailable now.
+// A device among those found that its driver calls unavailable now.
 std::optional<std::string> device_that_left();
 
 // Answers about a device; nothing where the driver does not know the question.

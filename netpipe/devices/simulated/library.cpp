@@ -139,7 +139,7 @@ bool is_path(const std::string& name) { return name.find('/') != std::string::np
 
 namespace {
 
-// Of the files in each folder, or in a folder below each.
+// The ids of the files in each folder, or in a folder below each.
 std::vector<std::string> ids_in(const char* below) {
   std::vector<std::string> ids;
   for (const fs::path& folder : folders()) {

@@ -14,7 +14,7 @@ namespace npgpu::cuda {
 
 class CopyKernel {
  public:
-  // Of that GPU, which is made current. Loads the kernel, so that it is not loaded behind a gate.
+  // Makes that GPU current. Loads the kernel, so that it is not loaded behind a gate.
   explicit CopyKernel(int ordinal);
   // In stream order, not waited for; the stream is that GPU's, which is current. Where the two addresses differ by no
   // multiple of 16 bytes, its words are shorter.
