@@ -2,6 +2,8 @@
 // trial, and check that blocks that were to have a unit each have had one; and lists of what is asked.
 #pragma once
 
+#include <functional>
+
 #include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
@@ -92,6 +94,9 @@ class DescribedProbe : public Probe {
   ProbeParts it_;
 };
 
+// What is wrong with the words that threads left, block by block; nothing if each is `expected`.
+std::optional<std::string> wrong_word(const std::vector<std::uint32_t>& found, const Shape&, std::uint64_t repeats,
+                                      const std::function<std::uint32_t(std::uint32_t block, std::uint32_t thread)>&);
 // The largest working set among these steps.
 std::uint64_t max_bytes_of(std::span<const ProbeStep>);
 

@@ -1,4 +1,5 @@
-// What kernels that walk in circles through known words must have summed, without walking again.
+// Walks through memory whose end is known without walking again: sums of known words, steps of a grid through a set,
+// and chases in random order.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Graphs of kernels that do nothing, and the owner of a memory pool: move-only, and its destructor is where it dies.
+// What the calls of CUDA are timed with: graphs of kernels that do nothing, the owner of a memory pool (move-only, and
+// its destructor is where it dies), and the reads that follow a free.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// NCCL, found at run time: nothing is linked and no header of it is needed. These are the few functions and numbers of
-// its public API (docs.nvidia.com/deeplearning/nccl/user-guide, "NCCL API") that are used here, which have been the
-// same since version 2.13.
+// NCCL, found at run time: nothing is linked and no header of it is needed; and what it chooses, by its own log. These
+// are the few functions and numbers of its public API (docs.nvidia.com/deeplearning/nccl/user-guide, "NCCL API") that
+// are used here, which have been the same since version 2.13.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
+// Collectives by NCCL: each GPU's communicator, stream, buffers and timer, and the runner of all GPUs.
 #pragma once
 
 #include <map>

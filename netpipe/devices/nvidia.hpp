@@ -1,4 +1,5 @@
-// What NVIDIA's documents say of a GPU by its compute capability (90 for 9.0), whichever API reaches it.
+// What NVIDIA's documents say of a GPU by its compute capability (90 for 9.0), whichever API reaches it; and whether
+// this program can ask for GPUs.
 #pragma once
 
 #include <algorithm>

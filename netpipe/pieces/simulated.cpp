@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"

@@ -1,4 +1,4 @@
-// The memory test's kernels.
+// The memory test of a device, and its kernels for CUDA.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -165,12 +165,6 @@ class OpenclComputeRunner final : public OpenclProbeRunner {
   int a_ = 1;
 };
 
-std::vector<ProbeCase> cases_of_compute(const std::string& device) {
-  std::vector<ProbeCase> all;
-  for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16})
-    all.push_back({.probe = "compute", .device = device, .type = type});
-  return all;
-}
 std::optional<std::string> refuses_compute(const ProbeCase& c) {
   if (auto why = refuses_gpu_compute(c)) return why;
   if (!element_of(c.type)) return fmt::format("OpenCL C has no arithmetic of {}", npgpu::name(c.type));
@@ -214,7 +208,6 @@ std::vector<Shape> shapes_of_compute(const ProbeCase& c, const Layout& l) {
 
 const OpenCl compute_by_opencl({{.name = "compute",
                                  .open = runs<OpenclComputeRunner>,
-                                 .cases = cases_of_compute,
                                  .shapes = shapes_of_compute,
                                  .refuses_case = refuses_compute,
                                  .refuses = refuses_chains,

@@ -1,4 +1,4 @@
-// A BLAS of the host, found at run time, with threads of its own that are pinned to a core each.
+// A BLAS of the host, found at run time, and its threads, which are pinned to a core each.
 #pragma once
 
 #include <dlfcn.h>

@@ -4,7 +4,6 @@
 // turn the additions of a warp into a count of its lanes. Every word ends as the number of additions to it, modulo
 // 2^32; where old values are used, those of a word sum to 0 + 1 + ... whatever the order was.
 
-#include <map>
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"

@@ -2,8 +2,6 @@
 // or each at its own. As on CUDA (probes/patterns/atomics.cu): add leaves the old value unused, fetch uses it.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "probes/opencl.hpp"
 #include "probes/patterns/patterns.hpp"
 #include "probes/walks.hpp"

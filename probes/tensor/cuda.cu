@@ -5,9 +5,6 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include <algorithm>
-#include <cstring>
-#include <limits>
 #include <type_traits>
 #include <utility>
 

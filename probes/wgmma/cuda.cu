@@ -3,8 +3,6 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include <algorithm>
-#include <tuple>
 #include <vector>
 
 #include "probes/cuda.hpp"

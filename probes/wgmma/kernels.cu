@@ -4,7 +4,6 @@
 #include "probes/cuda.hpp"
 #include "probes/tensor/wgmma_operands.cuh"
 #include "probes/wgmma/kernels.hpp"
-#include "probes/wgmma/shapes.hpp"
 
 namespace npgpu::cuda {
 

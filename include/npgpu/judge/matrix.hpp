@@ -1,6 +1,6 @@
 // A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
 // back and a flag is seen, what is left of the rates when many copy at once, which pair stands out, and what the host's
-// NUMA nodes cost. A pure function of a trace.
+// NUMA nodes cost. And the verdict: which copies are wrong or slow, and why. Pure functions of a trace.
 //
 // Example:
 //   const npgpu::NodeMatrix node = npgpu::node_matrix(npgpu::read_trace("matrix.h5"));

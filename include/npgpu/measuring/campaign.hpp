@@ -1,4 +1,5 @@
-// How often the points of a campaign are visited, how many trials a visit has, and when a point has converged.
+// Campaigns: how often points are visited, how many trials a visit has and when a point has converged; the plan of what
+// is measured; the run of a plan into a trace; and the measurement of a function of your own.
 //
 // Example:
 //   npgpu::Settings settings;
@@ -150,7 +151,7 @@ const Module& default_module(const DeviceInfo& device, Executor executor = Execu
 //
 // Example:
 //   npgpu::Plan plan;
-//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0; npgpu/plan.hpp has more
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0
 //   const npgpu::Module& module = npgpu::default_module(gpu);
 //   const auto copy = npgpu::case_on(std::string(module.name()), gpu.id, npgpu::Direction::h2d);
 //   npgpu::add<npgpu::Transfers>(plan, module, gpu,
@@ -161,8 +162,6 @@ const Module& default_module(const DeviceInfo& device, Executor executor = Execu
 //   for (const std::string& failure : result.failures) std::cerr << failure << '\n';
 //   const npgpu::Trace trace = npgpu::read_trace(settings.output);
 //   npgpu::report_text(std::cout, npgpu::TraceResults(trace), {});
-
-class Consensus;
 
 struct Tally {
   std::size_t measured = 0;   // points

@@ -1,5 +1,5 @@
-// Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
-// Pure functions.
+// Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best; and
+// jobs of more stages, as pipelines. Pure functions.
 //
 // Example:
 //   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");

@@ -1,4 +1,4 @@
-// Medians and their intervals.
+// Medians and their intervals, tests of differences, and the regret of a choice among measured alternatives.
 //
 // Example:
 //   const std::vector<double> us{5.2, 5.0, 5.1, 5.4, 5.0, 5.3};
@@ -103,8 +103,8 @@ Estimate median_over_visits(const ByVisit&, std::string unit);
 // So many standard deviations to either side of a normal distribution's mean hold 95 % of it.
 constexpr double of_95_percent = 1.959964;
 // The same where the value is also moved by what its visits do not show, by a standard deviation of `share` of it: what
-// all points of a run share, and what differs from run to run (npgpu/drift.hpp). 1.96 times that is added in quadrature
-// to either side of the interval; the method says so.
+// all points of a run share, and what differs from run to run (npgpu/model/result.hpp). 1.96 times that is added in
+// quadrature to either side of the interval; the method says so.
 Estimate with_drift(Estimate, double share);
 
 // The regret of a choice among measured alternatives: how much longer the choice takes than the best of them. The

@@ -325,7 +325,7 @@ std::string intensity_text(const Shape&);  // "1/16 operations a byte"
 std::string text_of(const Shape&);         // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
 // One question about how devices are built, with the kernels that answer it on one kind of device. What is the same for
-// all kinds of device, name, cases and shapes among it, is the probe's description (npgpu/probe_description.hpp).
+// all kinds of device, name, cases and shapes among it, is the probe's description (npgpu/vocabulary/questions.hpp).
 class Probe : public Backend<Probes> {
  public:
   std::string_view summary() const final;  // its description's

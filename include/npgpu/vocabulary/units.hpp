@@ -1,5 +1,5 @@
-// Quantities. A time is a Seconds; a size is an integer with a name that ends in bytes; a rate is a double with a name
-// that ends in bytes_per_s. Rates print as decimal GB/s (1e9 bytes per second).
+// Quantities and errors. A time is a Seconds; a size is an integer with a name that ends in bytes; a rate is a double
+// with a name that ends in bytes_per_s. Rates print as decimal GB/s (1e9 bytes per second).
 //
 // Example:
 //   const std::uint64_t bytes = npgpu::padded(3 * npgpu::MiB / 2 + 1, 4 * npgpu::KiB);  // in whole pages

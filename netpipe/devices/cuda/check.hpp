@@ -1,4 +1,4 @@
-// The one way from a CUDA result to an Error, and the one that a destructor may take.
+// The one way from a CUDA result to an Error, the one that a destructor may take, and GPUs that have stopped answering.
 #pragma once
 
 #include <cuda.h>

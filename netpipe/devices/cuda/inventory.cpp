@@ -18,10 +18,8 @@
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/nvidia.hpp"
-#include "netpipe/devices/nvml/nvml.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "netpipe/engine/nvlink.hpp"
-#include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/series.hpp"
 
 namespace npgpu::cuda {

@@ -1,4 +1,4 @@
-// One GPU's sight of another one's memory.
+// Memory that is another GPU's, or of a second process: how one GPU sees another's, and the process that holds memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Files of the system with a line "key value" for each number (memory.stat, cpu.stat, meminfo).
+// What control groups allow of memory and processors, and files of the system with a line "key value" for each number
+// (memory.stat, cpu.stat, meminfo).
 #pragma once
 
 #include <cstdint>

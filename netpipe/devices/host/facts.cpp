@@ -12,10 +12,8 @@
 #include <fstream>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "netpipe/devices/host/cgroup.hpp"
 #include "netpipe/devices/host/memory.hpp"

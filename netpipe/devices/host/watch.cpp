@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -15,7 +14,6 @@
 #include <utility>
 
 #include "netpipe/devices/host/cgroup.hpp"
-#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::host {
 

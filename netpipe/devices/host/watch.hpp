@@ -1,4 +1,4 @@
-// Whether others had a part of the processors while something was measured.
+// Whether others had a part of the processors while something was measured, and the energy of the processors.
 //
 // What it rests on. /proc/stat counts the time of all processes, and what the host of a virtual machine took, in steps
 // of 10 ms for each processor; this process's own time is known to the nanosecond, and the rest is others'. So it takes

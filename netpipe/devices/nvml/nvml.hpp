@@ -1,6 +1,6 @@
-// NVML, opened at run time: clocks, power, temperature, the PCIe link, and who else uses the GPU. Its absence only
-// means that these are not known. Neither nvml.h nor the CUDA toolkit is needed to build: library.hpp declares the few
-// functions that are used.
+// NVML, opened at run time: clocks, power, temperature, the PCIe link, who else uses the GPU, and the census of GPUs.
+// Its absence only means that these are not known. Neither nvml.h nor the CUDA toolkit is needed to build: library.hpp
+// declares the few functions that are used.
 #pragma once
 
 #include <cstdint>

@@ -135,10 +135,6 @@ std::vector<fs::path> folders() {
 
 bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".json"); }
 
-}  // namespace
-
-namespace {
-
 // The ids of the files in each folder, or in a folder below each.
 std::vector<std::string> ids_in(const char* below) {
   std::vector<std::string> ids;

@@ -1,5 +1,5 @@
-// What a file says, read again only after the file has changed: devices and probes ask for a spec at every case and
-// shape.
+// Where specs are found, and what a file says, read again only after the file has changed: devices and probes ask for a
+// spec at every case and shape.
 #pragma once
 
 #include <cstdint>

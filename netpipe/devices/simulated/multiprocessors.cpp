@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 

@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
 #include <limits>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "npgpu/vocabulary/units.hpp"

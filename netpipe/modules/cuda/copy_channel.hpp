@@ -1,4 +1,4 @@
-// Where a copy's bytes lie: which memory is at each end of a case, and how much of it the case takes.
+// Copies of CUDA: where their bytes lie, which cases there are, and the channel of every one.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// A copy by the multiprocessors of one GPU: its threads load and store 16 bytes at a time, many loads in flight. Either
-// end may be the GPU's own memory, pinned memory of the host (zero-copy), or another GPU's memory that it sees.
+// Channels that kernels move: copies, loads that wait for each other, and flags. A copy by the multiprocessors of one
+// GPU: its threads load and store 16 bytes at a time, many loads in flight. Either end may be the GPU's own memory,
+// pinned memory of the host (zero-copy), or another GPU's memory that it sees.
 #pragma once
 
 #include <cuda_runtime_api.h>
