@@ -27,6 +27,13 @@ inline std::optional<std::uint64_t> number_after(const std::filesystem::path& pa
   return std::nullopt;
 }
 
+inline std::string first_line(const std::filesystem::path& path) {  // empty where it cannot be read
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 // What the control groups (cgroups, version 1 and 2) that this process is in allow of memory and processors.
 
 // The folder of one group, and the group's path as the system counts it: "/" is the topmost that is seen here.

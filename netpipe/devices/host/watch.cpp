@@ -211,13 +211,6 @@ std::optional<std::uint64_t> number_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-std::string line_in(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 }  // namespace
 
 Rapl::Rapl(const std::filesystem::path& root, std::string& why) {
@@ -226,7 +219,7 @@ Rapl::Rapl(const std::filesystem::path& root, std::string& why) {
   for (const auto& zone : std::filesystem::directory_iterator(root, none)) {
     // "intel-rapl:0" is a package; "intel-rapl:0:0" is a part of it. AMD's processors have the same names.
     const std::string name = zone.path().filename();
-    if (!line_in(zone.path() / "name").starts_with("package") || name.find(':') != name.rfind(':')) continue;
+    if (!first_line(zone.path() / "name").starts_with("package") || name.find(':') != name.rfind(':')) continue;
     is_there = true;
     const auto now = number_in(zone.path() / "energy_uj"), range = number_in(zone.path() / "max_energy_range_uj");
     if (now && range) packages_.push_back({zone.path() / "energy_uj", *range, *now});

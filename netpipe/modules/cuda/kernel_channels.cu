@@ -194,7 +194,6 @@ namespace {
 // Longer than a gate waits, so that who answers behind an open road outlives who begins behind a closed one.
 constexpr std::uint64_t patience_ns = 12'000'000'000;
 constexpr std::uint64_t max_round_trips = 1u << 20;
-constexpr std::uint64_t line_bytes = 128;
 
 __device__ std::uint64_t global_timer_ns() {
   std::uint64_t ns;
