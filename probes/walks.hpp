@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -23,6 +24,12 @@ namespace npgpu {
 // Word i of memory that patterns are read from; odd, so that 2^32 words in a row differ.
 NPGPU_ON_BOTH constexpr std::uint32_t pattern_word(std::uint64_t i) {
   return 0x9E3779B1u * static_cast<std::uint32_t>(i);
+}
+
+// std::shuffle may give another order with another library; traces are to be comparable.
+template <class Iterator> void shuffle(Iterator begin, Iterator end, std::mt19937_64& random) {
+  for (auto left = static_cast<std::uint64_t>(end - begin); left > 1; --left)
+    std::swap(begin[static_cast<std::ptrdiff_t>(left - 1)], begin[static_cast<std::ptrdiff_t>(random() % left)]);
 }
 
 // 0 + 1 + ... + (count-1), modulo 2^64.

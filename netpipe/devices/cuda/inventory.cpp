@@ -33,8 +33,6 @@ Gpu::Gpu(int ordinal, bool bind, int host_node)
   nvml_ = nvml::Device::find(info_of(ordinal).pci_bus_id, why);
 }
 
-Limit pcie_limit(unsigned generation, unsigned lanes) { return host::pcie_limit(generation, lanes); }
-
 namespace {
 
 std::string uuid_text(const cudaUUID_t& uuid) {
@@ -273,7 +271,7 @@ Limit link_limit(const Facts& facts) {
   const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
   if (!(generation > 0 && lanes > 0))
     return {not_measured, "unknown: NVML does not say the PCIe generation and width that GPU and slot support"};
-  return pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
+  return host::pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
 }
 
 Limit peer_limit(const Facts& facts) {

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "netpipe/devices/simulated/device.hpp"
-#include "netpipe/devices/simulated/energy_meter.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/node.hpp"
 #include "npgpu/vocabulary/units.hpp"
