@@ -98,6 +98,7 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
 #undef COUNT
 #undef FIGURE
 #undef INSTRUCTION
+#undef INSTRUCTIONS
   if (number_fact(spec.hardware, "idle_sms") > 0) m.idle_sms = std::min(count_or(spec, "idle_sms", 0), m.sms - 1);
   m.block_threads = count_or(spec, "block_threads", std::min(1024u, m.warps * warp_threads));
   m.registers = saturated<std::uint32_t>(figure_or(spec, "registers", 0));
