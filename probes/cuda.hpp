@@ -58,7 +58,7 @@ class CudaProbeRunner : public ProbeRunner {
   ProbeBench bench_;
 };
 
-// Of probes whose threads each leave one word, which the host can compute.
+// For probes whose threads each leave one word, which the host can compute.
 class SumsRunner : public CudaProbeRunner {
  public:
   using CudaProbeRunner::CudaProbeRunner;
@@ -70,6 +70,10 @@ class SumsRunner : public CudaProbeRunner {
   // The word of this thread after a run of so many repeats.
   virtual std::uint32_t expected(std::uint32_t block, std::uint32_t thread, std::uint64_t repeats) const = 0;
 
+  void set_up() override {
+    bench().gpu().make_current();
+    make_ready();
+  }
   // At the end of set_up().
   void make_ready() {
     if (results_.bytes() < result_bytes()) results_ = Buffer(Memory::device, result_bytes());
@@ -80,14 +84,8 @@ class SumsRunner : public CudaProbeRunner {
 
   std::optional<std::string> wrong_result() override {
     bench().gpu().make_current();
-    const auto found = read<std::uint32_t>(results_.data(), threads());
-    for (std::uint32_t block = 0, i = 0; block < shape().blocks; ++block)
-      for (std::uint32_t thread = 0; thread < shape().threads; ++thread, ++i)
-        if (found[i] != expected(block, thread, repeats_))
-          return "thread " + std::to_string(thread) + " of block " + std::to_string(block) + " left " +
-                 std::to_string(found[i]) + ", not the " + std::to_string(expected(block, thread, repeats_)) + " of " +
-                 std::to_string(repeats_) + " repeats";
-    return std::nullopt;
+    return wrong_word(read<std::uint32_t>(results_.data(), threads()), shape(), repeats_,
+                      [&](std::uint32_t block, std::uint32_t thread) { return expected(block, thread, repeats_); });
   }
   template <class T> std::vector<T> read(const void* from, std::uint64_t count) const {
     std::vector<T> here(count);

@@ -45,13 +45,7 @@ Limit arithmetic_limit(const std::string& id, DataType type) {
     return nvidia::arithmetic_limit(type, capability, l.units, l.clock_mhz);
   }
   if (!is_cpu(id)) return {not_measured, "unknown: OpenCL does not tell what a unit computes in a cycle"};
-  const auto isa = widest_isa();
-  if (!isa) return {not_measured, why_no_isa()};
-  const Ports ports = documented_ports(host::processor(), *isa, type);
-  if (!(ports.per_cycle > 0)) return {not_measured, ports.source};
-  return {2.0 * l.units * l.lanes * ports.per_cycle * l.clock_mhz * 1e6,
-          fmt::format("{} cores * {} lanes * {} per cycle * 2 * {:.0f} MHz ({})", l.units, l.lanes, ports.per_cycle,
-                      l.clock_mhz, ports.source)};
+  return multiply_add_limit(type, l);
 }
 
 std::optional<std::string> why_no_local_memory(const std::string& id) {
@@ -156,13 +150,8 @@ ProbeSample OpenclSumsRunner::launch(std::uint64_t repeats) {
 }
 
 std::optional<std::string> OpenclSumsRunner::wrong_result() {
-  const auto found = read<std::uint32_t>(results_, threads());
-  for (std::uint32_t block = 0, i = 0; block < shape().blocks; ++block)
-    for (std::uint32_t thread = 0; thread < shape().threads; ++thread, ++i)
-      if (const std::uint32_t right = expected(block, thread, repeats_); found[i] != right)
-        return fmt::format("thread {} of block {} left {}, not the {} of {} repeats", thread, block, found[i], right,
-                           repeats_);
-  return std::nullopt;
+  return wrong_word(read<std::uint32_t>(results_, threads()), shape(), repeats_,
+                    [&](std::uint32_t block, std::uint32_t thread) { return expected(block, thread, repeats_); });
 }
 
 }  // namespace npgpu::opencl

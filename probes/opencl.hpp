@@ -75,7 +75,7 @@ class OpenclProbeRunner : public ProbeRunner {
   void enqueue(const Kernel&, const Range&);
   // For a kernel that goes over `count` things in a loop: as many work-items as keep the device busy.
   void enqueue_over(const Kernel&);
-  // Of what is enqueued meanwhile, from the first kernel's begin to the last one's end.
+  // Times what is enqueued meanwhile, from the first kernel's begin to the last one's end.
   ProbeSample time(const std::function<void()>& enqueue_all);
 
   template <class T> std::vector<T> read(const Buffer& from, std::uint64_t count) const {
@@ -93,7 +93,7 @@ class OpenclProbeRunner : public ProbeRunner {
   Event first_, last_;
 };
 
-// Of probes whose threads each leave one word, which the host can compute.
+// For probes whose threads each leave one word, which the host can compute.
 class OpenclSumsRunner : public OpenclProbeRunner {
  public:
   using OpenclProbeRunner::OpenclProbeRunner;

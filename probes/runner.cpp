@@ -87,6 +87,17 @@ MemoryNeed DescribedProbe::needs(std::span<const ProbeStep> steps) const {
 
 MemoryNeed DescribedProbe::needs_of_sets(std::span<const ProbeStep> steps) const { return {0, max_bytes_of(steps)}; }
 
+std::optional<std::string> wrong_word(
+    const std::vector<std::uint32_t>& found, const Shape& shape, std::uint64_t repeats,
+    const std::function<std::uint32_t(std::uint32_t block, std::uint32_t thread)>& expected) {
+  for (std::uint32_t block = 0, i = 0; block < shape.blocks; ++block)
+    for (std::uint32_t thread = 0; thread < shape.threads; ++thread, ++i)
+      if (const std::uint32_t right = expected(block, thread); found[i] != right)
+        return fmt::format("thread {} of block {} left {}, not the {} of {} repeats", thread, block, found[i], right,
+                           repeats);
+  return std::nullopt;
+}
+
 std::uint64_t max_bytes_of(std::span<const ProbeStep> steps) {
   std::uint64_t bytes = 0;
   for (const ProbeStep& step : steps) bytes = std::max(bytes, step.axes.bytes);

@@ -2,6 +2,8 @@
 // trial, and check that blocks that were to have a unit each have had one; and lists of what is asked.
 #pragma once
 
+#include <functional>
+
 #include "npgpu/vocabulary/probe.hpp"
 
 namespace npgpu {
@@ -23,7 +25,7 @@ class ProbeRunner : public Runner<Probes> {
   virtual ProbeSample launch(std::uint64_t repeats) = 0;
   // Whether the last launch's gate timed out, so that its times are void.
   virtual bool timed_out() const { return false; }
-  // Of what the last launch left; nothing if it is right.
+  // What is wrong with what the last launch left; nothing if it is right.
   virtual std::optional<std::string> wrong_result() = 0;
   const ProbeCase& question() const { return step_.question; }
   const Shape& shape() const { return step_.axes; }
@@ -60,7 +62,7 @@ template <class Run> std::unique_ptr<Runner<Probes>> runs(const Probe& probe, st
   return std::make_unique<Run>(probe, steps);
 }
 
-// Of memories whose banks send 4 bytes a cycle each.
+// The limit of memories whose banks send 4 bytes a cycle each.
 Limit limit_of_banks(const Layout&);
 
 class DescribedProbe : public Probe {
@@ -92,6 +94,9 @@ class DescribedProbe : public Probe {
   ProbeParts it_;
 };
 
+// What is wrong with the words that threads left, block by block; nothing if each is `expected`.
+std::optional<std::string> wrong_word(const std::vector<std::uint32_t>& found, const Shape&, std::uint64_t repeats,
+                                      const std::function<std::uint32_t(std::uint32_t block, std::uint32_t thread)>&);
 // The largest working set among these steps.
 std::uint64_t max_bytes_of(std::span<const ProbeStep>);
 

@@ -1,5 +1,7 @@
 #include "probes/shapes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -133,6 +135,15 @@ std::vector<Shape> chase_shapes(std::uint32_t access_bytes, std::uint64_t step, 
     if (bytes > large && i % 2) continue;
     list.push_back({.access_bytes = access_bytes, .bytes = bytes, .one_block_per_sm = 1});
   }
+}
+
+std::optional<std::string> refuses_chase_shape(const Shape& shape, std::uint64_t access_bytes, std::uint64_t least,
+                                               std::uint64_t most) {
+  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_bytes)
+    return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", access_bytes);
+  if (shape.bytes >= least && shape.bytes <= most) return std::nullopt;
+  if (most == UINT64_MAX) return fmt::format("{} bytes; a chase needs at least {}", shape.bytes, least);
+  return fmt::format("{} bytes; this chase takes {} to {}", shape.bytes, least, most);
 }
 
 }  // namespace npgpu

@@ -28,5 +28,8 @@ std::vector<Shape> bandwidth_shapes(const Layout&, Form);
 // many above `large`, which take long to lay out.
 std::vector<Shape> chase_shapes(std::uint32_t access_bytes, std::uint64_t step, std::uint64_t least, std::uint64_t most,
                                 int of_octave, std::uint64_t large = UINT64_MAX);
+// Why no chase has this shape; `most` UINT64_MAX: a set may be as large as memory.
+std::optional<std::string> refuses_chase_shape(const Shape&, std::uint64_t access_bytes, std::uint64_t least,
+                                               std::uint64_t most);
 
 }  // namespace npgpu

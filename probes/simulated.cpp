@@ -3,10 +3,7 @@
 
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "netpipe/devices/simulated/library.hpp"
-#include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -170,8 +167,7 @@ double beyond_l2(const Shape& s, const Multiprocessors& m) {
   return static_cast<double>(s.bytes) <= m.l2_bytes ? m.l2_bytes_per_s : m.bus_bytes_per_s;
 }
 
-// ---- compute and bandwidth
-// ---------------------------------------------------------------------------------------------
+// ---- compute and bandwidth ------------------------------------------------------------------------------------------
 
 namespace {
 

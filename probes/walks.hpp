@@ -1,9 +1,11 @@
-// What kernels that walk in circles through known words must have summed, without walking again.
+// Walks through memory whose end is known without walking again: sums of known words, steps of a grid through a set,
+// and chases in random order.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -22,6 +24,12 @@ namespace npgpu {
 // Word i of memory that patterns are read from; odd, so that 2^32 words in a row differ.
 NPGPU_ON_BOTH constexpr std::uint32_t pattern_word(std::uint64_t i) {
   return 0x9E3779B1u * static_cast<std::uint32_t>(i);
+}
+
+// std::shuffle may give another order with another library; traces are to be comparable.
+template <class Iterator> void shuffle(Iterator begin, Iterator end, std::mt19937_64& random) {
+  for (auto left = static_cast<std::uint64_t>(end - begin); left > 1; --left)
+    std::swap(begin[static_cast<std::ptrdiff_t>(left - 1)], begin[static_cast<std::ptrdiff_t>(random() % left)]);
 }
 
 // 0 + 1 + ... + (count-1), modulo 2^64.

@@ -7,6 +7,7 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
+#include "netpipe/devices/host/pci.hpp"
 
 namespace cuda_inventory_test {
 
@@ -37,12 +38,12 @@ TEST_CASE("device names") {
 
 TEST_CASE("rates of PCIe links: transfers * lanes * line code / 8") {
   // Gen3 x16: 8e9 * 16 * 128/130 / 8 = 15.754e9; Gen1 x1: 2.5e9 * 8/10 / 8 = 250e6
-  CHECK(cuda::pcie_limit(3, 16).per_s == doctest::Approx(15.7538e9).epsilon(1e-5));
-  CHECK(cuda::pcie_limit(5, 16).per_s == doctest::Approx(63.0154e9).epsilon(1e-5));
-  CHECK(cuda::pcie_limit(1, 1).per_s == doctest::Approx(250e6));
-  CHECK(cuda::pcie_limit(5, 16).source == "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130");
-  CHECK(std::isnan(cuda::pcie_limit(0, 16).per_s));
-  CHECK(std::isnan(cuda::pcie_limit(9, 16).per_s));
+  CHECK(host::pcie_limit(3, 16).per_s == doctest::Approx(15.7538e9).epsilon(1e-5));
+  CHECK(host::pcie_limit(5, 16).per_s == doctest::Approx(63.0154e9).epsilon(1e-5));
+  CHECK(host::pcie_limit(1, 1).per_s == doctest::Approx(250e6));
+  CHECK(host::pcie_limit(5, 16).source == "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130");
+  CHECK(std::isnan(host::pcie_limit(0, 16).per_s));
+  CHECK(std::isnan(host::pcie_limit(9, 16).per_s));
 }
 
 TEST_CASE("limits are of what GPU and slot can do at most, not of a link or a clock that is low now") {
@@ -50,7 +51,7 @@ TEST_CASE("limits are of what GPU and slot can do at most, not of a link or a cl
                        {"max_memory_clock_mhz", std::int64_t{3201}},  {"pcie_generation_now", std::int64_t{4}},
                        {"pcie_lanes_now", std::int64_t{8}},           {"max_pcie_generation", std::int64_t{5}},
                        {"max_pcie_lanes", std::int64_t{16}}};
-  CHECK(cuda::link_limit(degraded) == cuda::pcie_limit(5, 16));
+  CHECK(cuda::link_limit(degraded) == host::pcie_limit(5, 16));
   CHECK(cuda::memory_limit(degraded).per_s == doctest::Approx(3201e6 * 6144 * 2 / 8));
   CHECK(cuda::memory_limit(degraded).source == "3201 MHz * 6144 bit * 2 (double data rate)");
 }

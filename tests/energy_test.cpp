@@ -8,7 +8,7 @@
 
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/polled_meter.hpp"
-#include "netpipe/devices/simulated/energy_meter.hpp"
+#include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/model/energy/over_idle.hpp"
 #include "npgpu/measuring/campaign.hpp"
 #include "npgpu/model/figures.hpp"

@@ -6,7 +6,6 @@
 
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/opencl/bench.hpp"
-#include "netpipe/devices/opencl/facts.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
 #include "tests/scratch.hpp"
 

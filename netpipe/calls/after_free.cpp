@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "netpipe/calls/kernels.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "npgpu/model/statistics.hpp"

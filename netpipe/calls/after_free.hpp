@@ -1,4 +1,5 @@
-// Graphs of kernels that do nothing, and the owner of a memory pool: move-only, and its destructor is where it dies.
+// What the calls of CUDA are timed with: kernels and graphs of them that do nothing, the owner of a memory pool
+// (move-only, and its destructor is where it dies), and the reads that follow a free.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,17 @@
 #include "npgpu/vocabulary/call.hpp"
 
 namespace npgpu::cuda {
+
+// The kernels that calls launch: empty ones, ones that count how often they ran, and one that signals the host.
+// All but the signal take an argument of `argument_bytes` and a counter; every block of a counting one adds 1 to it.
+// Null where there is no such size.
+const void* empty_kernel(std::uint64_t argument_bytes);
+const void* counting_kernel(std::uint64_t argument_bytes);
+inline constexpr std::uint64_t max_argument_bytes = 4000;
+// void(volatile std::uint64_t* word, std::uint64_t value): the host sees the word at once.
+const void* signal_kernel();
+// void(const uint4* from, std::uint64_t count, unsigned* end): reads all of it, which is zero, and then writes nothing.
+const void* reading_kernel();
 
 // `nodes` kernels of one block and one thread.
 inline Graph graph_of_kernels(const void* kernel, void** arguments, GraphForm form, std::uint32_t nodes) {
@@ -50,7 +62,6 @@ class Pool {
 };
 
 // What follows memory that is freed: the driver clears it, and reads of the device's memory take longer meanwhile.
-
 class AfterFree {
  public:
   explicit AfterFree(int ordinal);

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "netpipe/calls/after_free.hpp"
-#include "netpipe/calls/kernels.hpp"
 #include "netpipe/calls/timed.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"

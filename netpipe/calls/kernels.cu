@@ -1,4 +1,4 @@
-#include "netpipe/calls/kernels.hpp"
+#include "netpipe/calls/after_free.hpp"
 
 namespace npgpu::cuda {
 

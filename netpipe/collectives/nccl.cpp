@@ -11,7 +11,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 #include <vector>
 
 #include "npgpu/vocabulary/units.hpp"

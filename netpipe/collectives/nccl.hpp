@@ -1,6 +1,6 @@
-// NCCL, found at run time: nothing is linked and no header of it is needed. These are the few functions and numbers of
-// its public API (docs.nvidia.com/deeplearning/nccl/user-guide, "NCCL API") that are used here, which have been the
-// same since version 2.13.
+// NCCL, found at run time: nothing is linked and no header of it is needed; and what it chooses, by its own log. These
+// are the few functions and numbers of its public API (docs.nvidia.com/deeplearning/nccl/user-guide, "NCCL API") that
+// are used here, which have been the same since version 2.13.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ void check(int result, const char* what, Communicator = nullptr);
 struct Choice {
   std::int32_t algorithm = -1, protocol = -1, channels = -1, path = -1;
 };
-// Of the last operation in the log. The path is the slowest one of all connections.
+// The choice for the last operation in the log. The path is the slowest one of all connections.
 Choice choice_in(std::string_view log);
 
 // NCCL logs into memory of this process while this lives. Not if the library is older than 2.24, or the user asked for

@@ -1,5 +1,4 @@
 // nccl: collectives on this machine's GPUs, by NCCL.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// One GPU's part in collectives by NCCL: its communicator, stream, buffers and timer.
+// Collectives by NCCL: each GPU's communicator, stream, buffers and timer, and the runner of all GPUs.
 #pragma once
 
 #include <map>
@@ -45,7 +45,7 @@ class Rank {
   void make_graph(std::uint64_t operations);
   void launch(std::uint64_t operations);
   void forget_graphs() { graphs_.clear(); }
-  // Of an attempt that failed.
+  // Ends the capture of an attempt that failed.
   void abandon_capture();
   void start(bool gated);
   void stop();

@@ -25,7 +25,7 @@ namespace npgpu::collectives {
 // Operations that are captured in one graph; what is left of a trial is in graphs of one.
 inline constexpr std::uint64_t operations_a_graph = 16;
 
-// Of which numbers an operand's element is.
+// What decides which number an operand's element is.
 struct Values {
   std::uint64_t seed = 0;
   DataType type = DataType::fp32;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace npgpu::nvidia {
@@ -32,8 +31,8 @@ constexpr Row table[] = {
     {121, {128, 2, 64, 128, 128}, 128},
 };
 
-// Of tensor cores, multiply-adds a cycle of dense matrices: the rates that NVIDIA's papers on the architectures give
-// for all, over their multiprocessors and clock. fp16 stands for bf16, too.
+// Multiply-adds of dense matrices that tensor cores do in a cycle: the rates that NVIDIA's papers on the architectures
+// give for all, over their multiprocessors and clock. fp16 stands for bf16, too.
 struct TensorRow {
   int capability;
   double fp16, tf32, fp8, int8, fp64;
@@ -55,7 +54,7 @@ constexpr TensorRow tensor_table[] = {
     {90, 2048, 1024, 4096, 4096, 128, "NVIDIA H100 Tensor Core GPU Architecture, 2022"},
 };
 
-// Of a unit by the same guide, "Technical Specifications per Compute Capability".
+// What a unit has by the same guide, "Technical Specifications per Compute Capability".
 struct UnitRow {
   int capability;
   Unit unit;

@@ -1,4 +1,5 @@
-// What NVIDIA's documents say of a GPU by its compute capability (90 for 9.0), whichever API reaches it.
+// What NVIDIA's documents say of a GPU by its compute capability (90 for 9.0), whichever API reaches it; and whether
+// this program can ask for GPUs.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,9 @@ struct Unit {
 };
 Unit unit_of(int capability);
 
-// Of the first level, which data and shared memory divide between them, as the CUDA C++ Programming Guide gives it for
-// each capability (90 for 9.0); the driver gives only shared memory's part. 0 where the table here does not have it.
+// The size of the first level, which data and shared memory divide between them, as the CUDA C++ Programming Guide
+// gives it for each capability (90 for 9.0); the driver gives only shared memory's part. 0 where the table here does
+// not have it.
 std::uint64_t unified_cache_bytes(int capability);
 
 // From the same guide's table "Throughput of Native Arithmetic Instructions", a packed pair of fp16 counted as two

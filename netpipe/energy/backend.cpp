@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -128,7 +127,7 @@ class EnergyRunner final : public Runner<Energies> {
     while (meter_->clock().now() - begin < duration) work_and_rest();
   }
 
-  // Of short pieces one at random.
+  // The length of a short piece, at random.
   Seconds short_piece() {
     random_ = random_ * 6364136223846793005 + 1442695040888963407;
     return least_short_piece + (most_short_piece - least_short_piece) * (static_cast<double>(random_ >> 33) * 0x1p-31);

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/measuring/campaign.hpp"
-#include "npgpu/measuring/runner.hpp"
 #include "npgpu/vocabulary/probe.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 #include "npgpu/vocabulary/units.hpp"

@@ -33,7 +33,7 @@ class Load {
 std::optional<std::string> refuses(const EnergyCase&);
 MemoryNeed needs(const EnergyCase&);
 MemoryNeed available(const EnergyCase&);
-// Of copies: how they are timed, and how large each is. Gates keep copies in the stream until all are there, and need a
+// How copies are timed, and how large each is. Gates keep copies in the stream until all are there, and need a
 // device that has room for the gate's kernel.
 struct CopyForm {
   bool gated = true;

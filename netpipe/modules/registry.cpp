@@ -15,7 +15,8 @@ const Module* find_module(std::string_view name) {
 
 namespace {
 
-// Of what a lane takes: its two devices have an end each, and that of a round trip's source has the landing, too.
+// The part of what a lane takes: its two devices have an end each, and that of a round trip's source has the landing,
+// too.
 std::uint64_t share_of_a_device(const TransferCase& c, const Lane& lane, std::uint64_t bytes) {
   if (lane.direction != Direction::peer) return bytes;
   return c.pattern == Pattern::pingpong ? bytes - bytes / 3 : bytes - bytes / 2;

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
@@ -149,7 +148,7 @@ class SimulatedPieceRunner final : public Runner<Pieces> {
     return {area.data() + PieceSlots::guard_bytes + slots.offset(i), piece_bytes_};
   }
   std::uint64_t seed_of(std::uint32_t i) const { return seed_ + i * payload::slot_seed_step; }
-  // Of a piece, over the link.
+  // Bytes of a piece that go over the link.
   double moved() const {
     const PieceCase& c = step_.question;
     const bool whole = c.layout == PieceLayout::contiguous && c.other_layout == PieceLayout::contiguous;

@@ -23,7 +23,7 @@ class PieceSlots {
   std::uint32_t slots() const { return slots_; }
   std::uint64_t bytes() const { return slots_ * pitch_; }
   std::uint64_t offset(std::uint32_t piece) const { return pitch_ * (slot_of_.empty() ? piece : slot_of_[piece]); }
-  // Of scattered pieces, and else empty, as piece k is in slot k.
+  // Where scattered pieces are; else empty, as piece k is in slot k.
   const std::vector<std::uint32_t>& slot_of() const { return slot_of_; }
   const std::vector<std::uint32_t>& piece_in() const { return piece_in_; }  // `empty`: none
 

@@ -84,7 +84,7 @@ class SoakRunner final : public Runner<Soaks> {
     std::exception_ptr failed;
   };
 
-  // Of all devices that have a step of this slice. A run that is continued begins where it would have been.
+  // Runs all devices that have a step of this slice. A run that is continued begins where it would have been.
   void run_slice() {
     now_ = step_.axes;
     outcomes_.clear();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -86,7 +85,7 @@ struct DeviceSoak::Part {
   EnergyCase question;
   energy::CopyForm form;
   std::unique_ptr<energy::Load> work;  // opened by the thread that first runs it
-  // Of the slice:
+  // What the slice has so far:
   SoakSample sample;
   std::string wrong;
   Seconds comparing{0.001};  // the last comparison

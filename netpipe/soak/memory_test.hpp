@@ -1,4 +1,4 @@
-// The memory test's kernels.
+// The memory test of a device, and its kernels for CUDA.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -52,7 +52,7 @@ struct Pass {
 };
 // Each bit of each word at 1 and at 0 in turn, then addresses and random words: 130 passes.
 std::vector<Pass> all_passes();
-// Of each pattern one, another one for each number.
+// One pass of each pattern, another one for each number.
 std::vector<Pass> few_passes(std::uint64_t number);
 
 struct MemoryTestOptions {

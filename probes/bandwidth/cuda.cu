@@ -57,7 +57,7 @@ __device__ Word start_word(Operation op, unsigned array, std::uint64_t i, const 
   return array == 1 ? poison : content.at(i);
 }
 
-// Of the array that the operation leaves its results in, after so many visits.
+// The word of the array that the operation leaves its results in, after so many visits.
 __device__ Word end_word(Operation op, unsigned array, std::uint64_t i, std::uint64_t visits, const Content& content) {
   if (op == Operation::rmw) return __float_as_uint(static_cast<float>((i & 1023) + visits));
   if (op == Operation::read || !visits) return start_word(op, array, i, content);

@@ -26,7 +26,7 @@ constexpr std::uint64_t bytes_of_piece = 32 * MiB;
 // therefore begin this far off such a multiple.
 constexpr std::uint64_t alias_bytes = 4096, skew_bytes = 1536;
 
-// Of one array of one block.
+// Elements of one array of one block.
 std::uint64_t elements_of(Operation operation, const Shape& shape) {
   return shape.bytes / 8 / shape.blocks / loops::arrays(operation) / loops::granularity * loops::granularity;
 }

@@ -65,7 +65,7 @@ uint start_word(uint array, ulong i) {
   return array == 1 ? POISON : FACTOR * (uint)i;
 }
 
-// Of the array that the operation leaves its results in, after so many visits.
+// The word of the array that the operation leaves its results in, after so many visits.
 uint end_word(uint array, ulong i, ulong visits) {
   if (OP == RMW) return as_uint((float)((uint)(i & 1023) + (uint)visits));
   if (OP == READ || visits == 0) return start_word(array, i);

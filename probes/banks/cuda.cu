@@ -1,6 +1,5 @@
 // All lanes of a warp chase through shared memory; see shapes.hpp. Which words meet in a bank is in the data alone.
 
-#include <numeric>
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "npgpu/vocabulary/probe.hpp"
+#include "probes/walks.hpp"
 
 namespace npgpu::banks {
 
@@ -21,12 +22,6 @@ namespace npgpu::banks {
 constexpr std::uint32_t lanes = 32, word_bytes = 4;
 // Rungs: words a stride apart; each bank once, lanes and rows in random order; words of a random order of them all.
 constexpr std::uint32_t strided = 1, shuffled = 2, random = 3;
-
-// std::shuffle may give another order with another library; traces are to be comparable.
-template <class Iterator> void shuffle(Iterator begin, Iterator end, std::mt19937_64& numbers) {
-  for (auto left = static_cast<std::uint64_t>(end - begin); left > 1; --left)
-    std::swap(begin[static_cast<std::ptrdiff_t>(left - 1)], begin[static_cast<std::ptrdiff_t>(numbers() % left)]);
-}
 
 // Word of lane l in pattern t at 32 t + l, of as many words as that. `stride` divides `patterns`.
 inline std::vector<std::uint32_t> words_of(std::uint32_t rung, std::uint32_t stride, std::uint32_t patterns) {

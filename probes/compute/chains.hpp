@@ -22,8 +22,8 @@ std::string why_no_isa();
 
 namespace chains {
 
-// Of each chain. So many that one repeat takes some 30 us or more, so that reading the clocks costs nothing: a trial
-// may have one repeat only, where the schedule's first look was disturbed.
+// Steps of each chain: so many that one repeat takes some 30 us or more, so that reading the clocks costs nothing: a
+// trial may have one repeat only, where the schedule's first look was disturbed.
 constexpr std::uint64_t steps_of_repeat = 32768;
 constexpr unsigned ilps[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
 constexpr std::size_t max_state_bytes = 16 * 64;

@@ -1,8 +1,6 @@
 // Computing power of the host: one thread a core, chains of multiply-adds in scalars or in whole SIMD registers.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "probes/host/probe.hpp"
 
 namespace npgpu {
@@ -53,12 +51,6 @@ class HostComputeRunner final : public HostRunner {
   std::uint64_t steps_ = 0;  // of a chain in the last run
 };
 
-std::vector<ProbeCase> cases_of_compute(const std::string& device) {
-  std::vector<ProbeCase> all;
-  for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32})
-    all.push_back({.probe = "compute", .device = device, .operation = Operation::fma, .type = type});
-  return all;
-}
 std::optional<std::string> refuses_compute(const ProbeCase& question) {
   if (question.operation != Operation::fma || question.space != Space::registers || question.form != Form::streaming)
     return "the compute probe asks for fma in registers only";
@@ -96,7 +88,6 @@ std::vector<Shape> shapes_of_compute(const ProbeCase&, const Layout& l) {
 
 const Host compute_on_host({{.name = "compute",
                              .open = runs<HostComputeRunner>,
-                             .cases = cases_of_compute,
                              .shapes = shapes_of_compute,
                              .refuses_case = refuses_compute,
                              .refuses = refuses_chains,

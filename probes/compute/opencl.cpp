@@ -87,7 +87,7 @@ std::string chains_source(DataType type, std::uint32_t width, std::uint32_t ilp,
   return text + "}\n";
 }
 
-// Of a whole number that fp16 holds exactly.
+// The bits of a whole number that fp16 holds exactly.
 std::uint16_t half_bits(std::int64_t value) {
   if (value == 0) return 0;
   const auto single = std::bit_cast<std::uint32_t>(static_cast<float>(value));
@@ -165,12 +165,6 @@ class OpenclComputeRunner final : public OpenclProbeRunner {
   int a_ = 1;
 };
 
-std::vector<ProbeCase> cases_of_compute(const std::string& device) {
-  std::vector<ProbeCase> all;
-  for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16})
-    all.push_back({.probe = "compute", .device = device, .type = type});
-  return all;
-}
 std::optional<std::string> refuses_compute(const ProbeCase& c) {
   if (auto why = refuses_gpu_compute(c)) return why;
   if (!element_of(c.type)) return fmt::format("OpenCL C has no arithmetic of {}", npgpu::name(c.type));
@@ -214,7 +208,6 @@ std::vector<Shape> shapes_of_compute(const ProbeCase& c, const Layout& l) {
 
 const OpenCl compute_by_opencl({{.name = "compute",
                                  .open = runs<OpenclComputeRunner>,
-                                 .cases = cases_of_compute,
                                  .shapes = shapes_of_compute,
                                  .refuses_case = refuses_compute,
                                  .refuses = refuses_chains,

@@ -5,14 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <sstream>
-
-#include "probes/gemm/gemm.hpp"
 
 namespace npgpu {
 

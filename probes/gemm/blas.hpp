@@ -1,4 +1,4 @@
-// A BLAS of the host, found at run time, with threads of its own that are pinned to a core each.
+// A BLAS of the host, found at run time, and its threads, which are pinned to a core each.
 #pragma once
 
 #include <dlfcn.h>
@@ -89,7 +89,7 @@ class BlasThreads {
 // A library that is found at run time: the one that an environment variable names, else the first of some names.
 namespace npgpu::gemm {
 
-// Of the names of one function the first that the library has.
+// Finds a function by the first of its names that the library has.
 template <class Function> bool find(void* library, Function& function, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     function = reinterpret_cast<Function>(dlsym(library, name));

@@ -1,4 +1,5 @@
-// cuBLAS, found at run time: nothing links it, so that the program builds and starts without it.
+// cuBLAS and cuBLASLt, found at run time, and the matrices that they multiply. Nothing links the libraries, so that the
+// program builds and starts without it.
 #pragma once
 
 #include <cstdint>

@@ -120,7 +120,7 @@ struct Update {
   std::int32_t alpha = 1, beta = 0;
   std::uint64_t repeats = 1;
 
-  // Of alpha, in the i-th of them.
+  // The sign of alpha in the i-th of them.
   constexpr std::int32_t sign(std::uint64_t i) const {
     if (beta == 0) return 1;
     const bool adds = i == 0 || (repeats - i) % 2 == 1, turns = beta < 0 && (repeats - 1 - i) % 2 == 1;

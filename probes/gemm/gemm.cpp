@@ -1,7 +1,5 @@
 #include "probes/gemm/gemm.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

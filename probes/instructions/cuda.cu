@@ -4,8 +4,6 @@
 // one VIADDMNMX. Of int64, two additions are three IADD3, and a product three IMADs and an IADD3. Of two chains via
 // fp16 one F2FP goes there.
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <string>
 
@@ -179,10 +177,6 @@ class InstructionsRunner final : public SumsRunner {
   double work() const override { return instructions::work(question(), shape()); }
 
  private:
-  void set_up() override {
-    bench().gpu().make_current();
-    make_ready();
-  }
   ProbeSample timed(std::uint32_t repeats) override {
     if (repeats > UINT32_MAX / instructions::steps_of_repeat)
       throw Error(ErrorKind::usage, "probe instructions: at most " +

@@ -7,17 +7,9 @@
 #include <numeric>
 #include <random>
 
+#include "probes/walks.hpp"
+
 namespace npgpu::chase {
-
-namespace {
-
-// std::shuffle may give another order with another library; traces are to be comparable.
-template <class Iterator> void shuffle(Iterator begin, Iterator end, std::mt19937_64& random) {
-  for (auto left = static_cast<std::uint64_t>(end - begin); left > 1; --left)
-    std::swap(begin[left - 1], begin[random() % left]);
-}
-
-}  // namespace
 
 std::vector<std::uint32_t> random_order(std::uint64_t lines, std::uint64_t lines_of_window, std::uint64_t seed) {
   std::mt19937_64 random(seed);

@@ -211,7 +211,7 @@ class LatencyRunner final : public CudaProbeRunner {
                 "laying out the chase");
     cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");  // before `words` goes
   }
-  // Of the element where a chase is after so many loads.
+  // Where a chase is after so many loads.
   std::uint64_t address(std::uint64_t loads) const {
     const std::uint64_t offset = order_.at(loads % order_.count()) * step_of(space());
     return space() == Space::global ? reinterpret_cast<std::uint64_t>(memory_.data()) + offset : offset;
@@ -241,13 +241,6 @@ class LatencyRunner final : public CudaProbeRunner {
   Readback end_{};            // of the last run
 };
 
-std::vector<ProbeCase> chases(const std::string& device) {
-  const auto of = [&](Operation operation, DataType type, Space space) {
-    return ProbeCase{"latency", device, operation, type, Form::dependent, space};
-  };
-  return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
-          of(Operation::chase, DataType::fp32, Space::shared), of(Operation::chase, DataType::fp32, Space::constant)};
-}
 std::vector<Shape> shapes_of_chase(const ProbeCase& c, const Layout& l) {
   const int of_octave = c.space == Space::shared                                      ? 1
                         : c.space == Space::constant || c.operation == Operation::rmw ? 4
@@ -269,18 +262,11 @@ std::optional<std::string> refuses_chase(const ProbeCase& c) {
   return std::nullopt;
 }
 std::optional<std::string> refuses_shape_of_chase(const ProbeCase& c, const Shape& shape) {
-  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
-    return "a chase has one block, one thread and one access of " + std::to_string(access_of(c.space)) +
-           " bytes in flight";
-  if (shape.bytes < step_of(c.space) || shape.bytes > max_bytes_in(c.space))
-    return std::to_string(shape.bytes) + " bytes; this chase takes " + std::to_string(step_of(c.space)) + " to " +
-           std::to_string(max_bytes_in(c.space));
-  return std::nullopt;
+  return refuses_chase_shape(shape, access_of(c.space), step_of(c.space), max_bytes_in(c.space));
 }
 
 const Cuda latency_probe({{.name = "latency",
                            .open = runs<LatencyRunner>,
-                           .cases = chases,
                            .shapes = shapes_of_chase,
                            .refuses_case = refuses_chase,
                            .refuses = refuses_shape_of_chase,

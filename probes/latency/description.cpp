@@ -9,6 +9,16 @@ const Joined<ProbeDescription> latency_description(
      .summary = "loads that wait for each other, over growing sets",
      .question = ProbeQuestion::memory_latency,
      .counted = Counted{"loads", "time of a load", "load"},
+     .cases =
+         [](const std::string& device) {
+           const auto of = [&](Operation operation, DataType type, Space space) {
+             return ProbeCase{"latency", device, operation, type, Form::dependent, space};
+           };
+           return std::vector{of(Operation::chase, DataType::fp64, Space::global),
+                              of(Operation::rmw, DataType::fp64, Space::global),
+                              of(Operation::chase, DataType::fp32, Space::shared),
+                              of(Operation::chase, DataType::fp32, Space::constant)};
+         },
      .there_are = "probe latency chases through memory by loads, and by atomics, which are asked for as rmw",
      .no_limit = "none: a latency has no peak",
      .key_figures = [](const ProbeCase& c) -> std::vector<FigureChoice> {

@@ -75,13 +75,6 @@ std::optional<std::string> refuses_chase(const ProbeCase& question) {
   if (question.type != DataType::fp64) return "the chase loads pointers of 8 bytes, which are asked for as fp64";
   return std::nullopt;
 }
-std::optional<std::string> refuses_shape_of_chase(const ProbeCase&, const Shape& shape) {
-  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
-    return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*));
-  if (shape.bytes < chase::line_bytes)
-    return fmt::format("{} bytes; a chase needs at least {}", shape.bytes, chase::line_bytes);
-  return std::nullopt;
-}
 std::vector<Shape> shapes_of_chase(const ProbeCase&, const Layout& l) {
   const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
   const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
@@ -97,7 +90,10 @@ const Host latency_on_host({{.name = "latency",
                                  },
                              .shapes = shapes_of_chase,
                              .refuses_case = refuses_chase,
-                             .refuses = refuses_shape_of_chase,
+                             .refuses =
+                                 [](const ProbeCase&, const Shape& shape) {
+                                   return refuses_chase_shape(shape, sizeof(void*), chase::line_bytes, UINT64_MAX);
+                                 },
                              .any_grid = true}});
 
 }  // namespace

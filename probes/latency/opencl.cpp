@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "netpipe/devices/opencl/inventory.hpp"
+#include "npgpu/vocabulary/questions.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"
 #include "probes/shapes.hpp"
@@ -205,16 +206,9 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
   std::uint64_t walked_ = 0;  // since the set was laid out
 };
 
-std::vector<ProbeCase> chases(const std::string& device) {
-  const auto of = [&](Operation operation, DataType type, Space space) {
-    return ProbeCase{"latency", device, operation, type, Form::dependent, space};
-  };
-  return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
-          of(Operation::chase, DataType::fp32, Space::shared)};
-}
 std::optional<std::string> refuses_chase(const ProbeCase& c) {
-  const auto all = chases(c.device);
-  if (std::ranges::find(all, c) == all.end())
+  const auto all = description_of(c).cases(c.device);
+  if (c.space == Space::constant || std::ranges::find(all, c) == all.end())
     return "probe latency chases by loads through global memory (8 bytes, as fp64) and shared memory (4 bytes, as "
            "fp32), and by atomics (rmw) through global memory";
   if (find_or_throw(c.device).info.facts.empty() ||
@@ -228,13 +222,9 @@ std::optional<std::string> refuses_chase(const ProbeCase& c) {
   return std::nullopt;
 }
 std::optional<std::string> refuses_shape_of_chase(const ProbeCase& c, const Shape& shape) {
-  if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
-    return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", access_of(c.space));
   const std::uint64_t least = c.space == Space::shared ? word_bytes : 2 * line_of(opencl::is_cpu(c.device));
   const std::uint64_t most = c.space == Space::shared ? most_local_bytes(c.device) : 64 * GiB;
-  if (shape.bytes < least || shape.bytes > most)
-    return fmt::format("{} bytes; this chase takes {} to {}", shape.bytes, least, most);
-  return std::nullopt;
+  return refuses_chase_shape(shape, access_of(c.space), least, most);
 }
 std::vector<Shape> shapes_of_chase(const ProbeCase& c, const Layout& l) {
   const bool cpu = opencl::is_cpu(c.device);
@@ -254,7 +244,6 @@ std::vector<Shape> shapes_of_chase(const ProbeCase& c, const Layout& l) {
 
 const OpenCl latency_by_opencl({{.name = "latency",
                                  .open = runs<OpenclLatencyRunner>,
-                                 .cases = chases,
                                  .shapes = shapes_of_chase,
                                  .refuses_case = refuses_chase,
                                  .refuses = refuses_shape_of_chase,

@@ -5,9 +5,7 @@
 // Results: what is read adds up to what was written there; what is written is read by the host after the trial; a
 // prefetch leaves all words as they were.
 #include <chrono>
-#include <cstring>
 #include <thread>
-#include <utility>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"

@@ -5,8 +5,6 @@
 // sectors or lines a load asks for, not who answers. The loads of a step are a constant apart, a plane: an address for
 // each of them would take longer than a load that L1 answers.
 
-#include <string>
-
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
 #include "probes/patterns/patterns.hpp"
@@ -81,10 +79,6 @@ class AccessRunner final : public SumsRunner {
   // In L1 each block's warps are spread over the whole set, in L2 those of the grid.
   std::uint32_t warps() const {
     return static_cast<std::uint32_t>((through_l1() ? shape().threads : threads()) / lanes);
-  }
-  void set_up() override {
-    bench().gpu().make_current();
-    make_ready();
   }
   ProbeSample timed(std::uint32_t steps) override {
     const Windows w{.memory = words() + shape().offset_bytes / 4,

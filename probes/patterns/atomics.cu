@@ -4,7 +4,6 @@
 // turn the additions of a warp into a count of its lanes. Every word ends as the number of additions to it, modulo
 // 2^32; where old values are used, those of a word sum to 0 + 1 + ... whatever the order was.
 
-#include <map>
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -101,7 +100,8 @@ class AtomicsRunner final : public SumsRunner {
                                  : (fetches() ? add_words<false, true> : add_words<false, false>);
     return bench().time_kernel(steps, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(a); });
   }
-  // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
+  // The old values of words that one thread has by itself; those of a common word come in any order, and only their sum
+  // is known.
   std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {
     return fetches() ? static_cast<std::uint32_t>(sum_below(steps * ilp)) : 0;
   }

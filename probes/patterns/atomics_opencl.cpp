@@ -2,8 +2,6 @@
 // or each at its own. As on CUDA (probes/patterns/atomics.cu): add leaves the old value unused, fetch uses it.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "probes/opencl.hpp"
 #include "probes/patterns/patterns.hpp"
 #include "probes/walks.hpp"
@@ -70,7 +68,8 @@ class OpenclAtomicsRunner final : public OpenclSumsRunner {
     steps_ = steps;
     return time([&] { enqueue(*kernel_, {.groups = shape().blocks, .items = shape().threads}); });
   }
-  // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
+  // The old values of words that one thread has by itself; those of a common word come in any order, and only their sum
+  // is known.
   std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {
     return fetches() ? static_cast<std::uint32_t>(sum_below(steps * words_of_a_thread)) : 0;
   }

@@ -4,9 +4,6 @@
 // Each way has code of its own, which adds a number of its own: x = x * 1 + (way + 1). The factor is an argument, so
 // that the compiler cannot count the steps together. What a thread ends with shows which way it took, and how often.
 
-#include <string>
-#include <utility>
-
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
 #include "probes/patterns/patterns.hpp"
@@ -74,10 +71,6 @@ class DivergenceRunner final : public SumsRunner {
   double work() const override { return 2.0 * static_cast<double>(threads()) * patterns::branch_steps; }
 
  private:
-  void set_up() override {
-    bench().gpu().make_current();
-    make_ready();
-  }
   ProbeSample timed(std::uint32_t steps) override {
     const Branches b{.stride = shape().stride,
                      .ways = shape().ways,

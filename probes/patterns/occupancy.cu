@@ -5,8 +5,6 @@
 //
 // The words are a ring, sector by sector; a warp begins at a place of its own, so the host knows where it ends.
 
-#include <string>
-
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
 #include "probes/patterns/patterns.hpp"

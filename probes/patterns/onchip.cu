@@ -189,8 +189,8 @@ class OnchipRunner final : public SumsRunner {
 
  private:
   Space space() const { return question().space; }
-  // Of caches many: a trial is a repeat at least, here some milliseconds on an H200. In one of 1 ms the launch and L1's
-  // first pass, which comes from L2, would be 1 %, as would L2's last turns.
+  // Caches need many: a trial is a repeat at least, here some milliseconds on an H200. In one of 1 ms the launch and
+  // L1's first pass, which comes from L2, would be 1 %, as would L2's last turns.
   std::uint64_t steps_of_repeat() const { return space() == Space::l1 ? 8192 : space() == Space::l2 ? 1024 : 1; }
   std::uint64_t warps() const { return std::uint64_t{shape().blocks} * warps_of_block; }
   bool wide() const { return space() == Space::l1 || space() == Space::l2; }

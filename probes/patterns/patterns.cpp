@@ -35,8 +35,8 @@ Shape full(const Layout& l, std::uint32_t access, std::uint64_t bytes) {
 std::uint64_t l1_bytes(const Layout& l) { return l.near_cache_bytes ? l.near_cache_bytes : assumed_l1; }
 std::uint64_t l2_bytes(const Layout& l) { return l.cache_bytes ? l.cache_bytes : assumed_l2; }
 
-// Of an array far beyond L2, where memory allows: as large as that of probe bandwidth, because a pass has a begin and
-// an end, which took 2 % of one over 960 MiB on an H200.
+// The size of an array far beyond L2, where memory allows: as large as that of probe bandwidth, because a pass has a
+// begin and an end, which took 2 % of one over 960 MiB on an H200.
 std::uint64_t far_bytes(const Layout& l) {
   constexpr std::uint64_t far = 64;
   const std::uint64_t fits = l.memory_bytes ? l.memory_bytes / 8 : UINT64_MAX;

@@ -12,9 +12,9 @@ namespace npgpu {
 namespace patterns {
 
 constexpr std::uint32_t threads = 1024;  // of a block
-// Of a block that reads 16 bytes a thread: four of them fill a multiprocessor. Eight of 256 need more shared memory
-// than the 8 KiB that a multiprocessor keeps where the rest is L1 (each takes 1 KiB, and more): one waited until
-// another had ended, and some multiprocessors ran nine.
+// Threads of a block that reads 16 bytes a thread: four such blocks fill a multiprocessor. Eight of 256 need more
+// shared memory than the 8 KiB that a multiprocessor keeps where the rest is L1 (each takes 1 KiB, and more): one
+// waited until another had ended, and some multiprocessors ran nine.
 constexpr std::uint32_t wide_threads = 512;
 constexpr std::uint32_t ilp_of_words = 8, ilp_wide = 4;
 constexpr std::uint32_t max_offset = 128;  // bytes
@@ -44,7 +44,7 @@ std::optional<std::string> refuses_access(const ProbeCase&, const Shape&);
 std::vector<Shape> atomics_shapes(const ProbeCase&, const Layout&);
 // Words of a block in shared memory, of the grid in global memory.
 std::uint64_t atomic_words(const Shape&, Space);
-// Of the words of all blocks, the most that a step needs.
+// The most that the words of all blocks take in a step.
 std::uint64_t atomic_bytes(std::span<const ProbeStep>);
 std::optional<std::string> refuses_atomics(const ProbeCase&, const Shape&);
 // Threads that may add to the same words: of a block in shared memory, of the grid in global memory.
@@ -52,7 +52,7 @@ std::uint64_t adders_of(const Shape&, Space);
 // What is wrong with words that were 0 before these steps.
 std::optional<std::string> wrong_words(const Shape&, Space, std::uint64_t steps,
                                        const std::vector<std::uint32_t>& words);
-// Of a common word: what is wrong with the old values that its adders had, of which a thread has the sum.
+// Says what is wrong with the old values that the adders of a common word had, of which a thread has the sum.
 std::optional<std::string> wrong_old_values(const Shape&, Space, std::uint64_t steps,
                                             const std::vector<std::uint32_t>& sums);
 

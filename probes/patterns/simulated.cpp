@@ -10,8 +10,7 @@ namespace npgpu::simulated {
 
 namespace {
 
-// ---- onchip
-// -----------------------------------------------------------------------------------------------------------
+// ---- onchip ---------------------------------------------------------------------------------------------------------
 
 // A warp's access takes the cycles that the device's own banks make of it, or the sectors and lines that it touches.
 
@@ -50,8 +49,7 @@ const Simulated onchip_probe(
         return {all * m.constant_bytes_per_cycle, "the spec: constant_bytes_per_cycle * SMs * clock"};
       }}});
 
-// ---- access
-// -----------------------------------------------------------------------------------------------------------
+// ---- access ---------------------------------------------------------------------------------------------------------
 
 Repeat access_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m) {
   Repeat repeat = reads(s);
@@ -71,8 +69,7 @@ Repeat access_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& 
 
 const Simulated access_probe({{.name = "access", .need = Need::onchip, .repeat = access_repeat}});
 
-// ---- atomics
-// ----------------------------------------------------------------------------------------------------------
+// ---- atomics --------------------------------------------------------------------------------------------------------
 
 Repeat atomics_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m) {
   Repeat repeat = reads(s);
@@ -97,8 +94,7 @@ const Simulated atomics_probe({{.name = "atomics",
                                   return {m.max_clock_hz * m.sms * m.shared_banks, "the spec: banks * SMs * clock"};
                                 }}});
 
-// ---- divergence
-// -------------------------------------------------------------------------------------------------------
+// ---- divergence -----------------------------------------------------------------------------------------------------
 
 Repeat divergence_repeat(const ProbeCase&, const Shape& s, const Multiprocessors& m) {
   Repeat repeat;
@@ -111,8 +107,7 @@ Repeat divergence_repeat(const ProbeCase&, const Shape& s, const Multiprocessors
 
 const Simulated divergence_probe({{.name = "divergence", .repeat = divergence_repeat, .limit = fma_limit}});
 
-// ---- reduction
-// --------------------------------------------------------------------------------------------------------
+// ---- reduction ------------------------------------------------------------------------------------------------------
 
 // What a block of a rung issues to add its words up, for each of its warps: for each pass in which a warp has a lane at
 // work some instructions, and a barrier for all warps; where lanes meet in banks, as much longer.
@@ -144,8 +139,7 @@ Repeat reduction_repeat(const ProbeCase&, const Shape& s, const Multiprocessors&
 const Simulated reduction_probe(
     {{.name = "reduction", .need = Need::memory, .repeat = reduction_repeat, .limit = memory_limit}});
 
-// ---- product
-// ----------------------------------------------------------------------------------------------------------
+// ---- product --------------------------------------------------------------------------------------------------------
 
 // No cache: each thread's words come from memory, or once for a tile; reads of a tile cost nothing. A step is a tile of
 // each matrix, or one word.
@@ -164,8 +158,7 @@ Repeat product_repeat(const ProbeCase&, const Shape& s, const Multiprocessors& m
 const Simulated product_probe(
     {{.name = "product", .need = Need::memory, .repeat = product_repeat, .limit = fma_limit, .arrays = 3}});
 
-// ---- staging
-// ----------------------------------------------------------------------------------------------------------
+// ---- staging --------------------------------------------------------------------------------------------------------
 
 // A step brings in as many tiles as are under way; nothing hides the latency but them and other blocks.
 Repeat staging_repeat(const ProbeCase&, const Shape& s, const Multiprocessors& m) {
@@ -182,8 +175,7 @@ Repeat staging_repeat(const ProbeCase&, const Shape& s, const Multiprocessors& m
 const Simulated staging_probe(
     {{.name = "staging", .need = Need::memory, .repeat = staging_repeat, .limit = memory_limit}});
 
-// ---- occupancy
-// --------------------------------------------------------------------------------------------------------
+// ---- occupancy ------------------------------------------------------------------------------------------------------
 
 // The probe occupancy on simulated devices: a load takes the memory's latency, whatever else runs.
 

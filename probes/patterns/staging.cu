@@ -166,10 +166,6 @@ class StagingRunner final : public SumsRunner {
   std::uint32_t tiles() const {
     return static_cast<std::uint32_t>(shape().bytes / tile_bytes / shape().blocks * shape().blocks);
   }
-  void set_up() override {
-    bench().gpu().make_current();
-    make_ready();
-  }
   ProbeSample timed(std::uint32_t passes) override {
     const Tiles t{.memory = reinterpret_cast<const uint4*>(memory_.data()),
                   .tiles = tiles(),

@@ -5,9 +5,6 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include <algorithm>
-#include <cstring>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -233,7 +230,7 @@ class TensorRunner final : public SumsRunner {
     expect();
     make_ready();
   }
-  // Of each thread of a block: its word before any pair, and what a pair adds.
+  // Computes each thread's word before any pair, and what a pair adds.
   void expect() {
     const unsigned depth = tensor::depth(question().type);
     const unsigned count = is_wgmma() ? tensor::columns / 2 : 4 * shape().ilp;

@@ -1,5 +1,5 @@
-// Matrices of small whole numbers that tensor cores multiply: every product and sum is exact in every type, so that a
-// result is right or wrong. Host and device code.
+// What probe tensor asks, and the matrices of small whole numbers that tensor cores multiply: every product and sum is
+// exact in every type, so that a result is right or wrong. Host and device code.
 //
 // A kernel multiplies A0 * B and A1 * B by turns and adds all products to D. A1 is chosen so that a pair of them leaves
 // little: A0 + A1 is 1 in one place of each row. Each pair then adds that row of B to D, whose numbers stay exact for

@@ -1,6 +1,5 @@
 // wgmma belongs to the architecture sm_90a and to no later one, so this file is compiled for that one alone.
 #include "probes/cuda.hpp"
-#include "probes/tensor/tiles.hpp"
 #include "probes/tensor/wgmma.hpp"
 #include "probes/tensor/wgmma_operands.cuh"
 

@@ -68,7 +68,7 @@ __global__ void link_elements(std::byte* memory, Permutation order, std::uint64_
 
 // ---- read and write -------------------------------------------------------------------------------------------------
 
-// Of a box's units of 16 bytes, the one that a lane adds up in a step.
+// Which of a box's units of 16 bytes a lane adds up in a step.
 __host__ __device__ std::uint32_t unit_of(std::uint32_t units, std::uint32_t lane, std::uint64_t step) {
   return units <= warp_lanes ? lane % units
                              : static_cast<std::uint32_t>(step % (units / warp_lanes)) * warp_lanes + lane;
@@ -336,7 +336,7 @@ class TmaRunner final : public SumsRunner {
     }
     return sum;
   }
-  // Of each place of a group: the sum of all words that a lane adds up of a box that came from there.
+  // Sums, for each place of a group, all words that a lane adds up of a box that came from there.
   void sum_slots(std::uint32_t group, std::uint32_t lane, std::uint32_t units) const {
     slot_of_ = {group, lane};
     slot_sums_.assign(shape().ilp, 0);

@@ -21,7 +21,7 @@ constexpr std::uint64_t loads_of_repeat = 256, boxes_of_repeat = 64;
 constexpr std::uint64_t shared_bytes = 192 * KiB;  // most, of all boxes of a block
 enum Rung : std::uint32_t { plain = 1, bulk, box, multicast };
 
-// Of a tensor map over the set: rows of so many bytes, of which a box has some.
+// A tensor map over the set has rows of so many bytes, of which a box has some.
 constexpr std::uint32_t row_bytes(const Shape& s) {
   return s.access_bytes < max_row_bytes ? s.access_bytes : max_row_bytes;
 }

@@ -3,8 +3,6 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include <algorithm>
-#include <tuple>
 #include <vector>
 
 #include "probes/cuda.hpp"
@@ -66,7 +64,7 @@ class WgmmaRunner final : public SumsRunner {
     expect(range);
     make_ready();
   }
-  // Of each thread of a block: its word after no repeat or two, and what the first adds.
+  // Computes each thread's word after no repeat or two, and what the first adds.
   void expect(const tensor::Range& range) {
     const ProbeCase& c = question();
     even_.assign(shape().threads, 0);

@@ -67,7 +67,7 @@ namespace npgpu {
 
 namespace {
 
-// Of one group of warps: the cycles from a product to the next, n columns wide, where it is waited for or not.
+// Cycles that one group of warps takes from a product to the next, n columns wide, where it is waited for or not.
 template <Operation operation, Form form, Space space, std::uint32_t n>
 bool of_group(const ProbeCase& c, const Shape& s) {
   return c.operation == operation && c.type == DataType::fp16 && c.form == form && c.space == space && s.n == n &&
@@ -76,7 +76,7 @@ bool of_group(const ProbeCase& c, const Shape& s) {
 double fp16_product(const ProbeCase& c, const Shape& s) {
   return 2.0 * 64 * s.n * (c.operation == Operation::wgmma_sparse ? 32 : 16);
 }
-// Of all units, by what the numbers are.
+// The rate of all units, by what the numbers are.
 template <Operation operation, DataType type, Space space, Operands operands>
 bool of_all_groups(const ProbeCase& c, const Shape& s) {
   return c.operation == operation && c.type == type && c.form == Form::streaming && c.space == space && s.blocks > 1 &&

@@ -4,7 +4,6 @@
 #include "probes/cuda.hpp"
 #include "probes/tensor/wgmma_operands.cuh"
 #include "probes/wgmma/kernels.hpp"
-#include "probes/wgmma/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -27,7 +26,7 @@ struct InRegisters {
   }
 };
 
-// Of each four numbers the first two are there: their places, two bits each, 0 and 1.
+// The first two of each four numbers are there: their places, two bits each, 0 and 1.
 constexpr std::uint32_t first_two = 0x44444444;
 
 template <Operation, DataType, unsigned n> struct Product;

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "netpipe/calls/kernels.hpp"
+#include "netpipe/calls/after_free.hpp"
 #include "npgpu/model/statistics.hpp"
 #include "npgpu/vocabulary/call.hpp"
 

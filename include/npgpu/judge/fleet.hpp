@@ -163,7 +163,7 @@ struct FleetFinding {
   std::string text{};                  // "27.90 GB/s (others: 55.40 GB/s)"
   bool confirmed = false;  // all of its interval is beyond the limit, nobody disturbed it, its kind is one of those
                            // that a GPU is taken out of service for, and fewer than half of the group are so
-  // Of what is slow, in the item's unit; others: their median.
+  // The rate or time of what is slow, in the item's unit; others: their median.
   double value = not_measured, others = not_measured;
   double share = not_measured, low = not_measured, z = not_measured;  // as in FleetValue
 };

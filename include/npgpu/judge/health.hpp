@@ -36,7 +36,7 @@ enum class CheckVerdict {
   slow,           // something is beyond its limit with its whole interval
   broken,         // wrong results, errors counted, parts missing or lost, or not what was expected
   failed_to_run,  // something that was to be measured has no figure
-  undecided,      // the interval of a figure holds its limit, and measuring it again did not settle that
+  undecided,      // the limit lies inside a confidence interval, and measuring again did not settle that
   not_judged,     // a figure has no limit to be compared with, others disturbed it, or there is no GPU
 };
 template <>
@@ -97,8 +97,7 @@ std::vector<HealthFinding> health_of(const Trace&, const HealthRules& = {});
 
 // The worst of them: fail, undecided, unjudged, warn, pass; skip where there is nothing else.
 Health worst_of(const std::vector<HealthFinding>&);
-// Of several findings of one metric of one device, as of its links to several others, the worst one; of equals the
-// first.
+// The worst of several findings of one metric of one device, as of its links to several others; of equals the first.
 std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthFinding>&);
 // By what GPUs of that name are judged: "27 runs of 7 healthy H200s"; empty where only the device's own limits are
 // known.

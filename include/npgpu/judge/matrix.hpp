@@ -1,6 +1,6 @@
 // A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
 // back and a flag is seen, what is left of the rates when many copy at once, which pair stands out, and what the host's
-// NUMA nodes cost. A pure function of a trace.
+// NUMA nodes cost. And the verdict: which copies are wrong or slow, and why. Pure functions of a trace.
 //
 // Example:
 //   const npgpu::NodeMatrix node = npgpu::node_matrix(npgpu::read_trace("matrix.h5"));
@@ -117,8 +117,9 @@ struct NodeMatrix {
   std::vector<MatrixFinding> findings;
 };
 
-// Of the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways with a lane
-// for each, none of a NUMA node that was asked for, and no lanes together: then it is no matrix that was measured.
+// The matrix at the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways
+// with a lane for each, none of a NUMA node that was asked for, and no lanes together: then it is no matrix that was
+// measured.
 NodeMatrix node_matrix(const Trace&);
 
 // By how much a cell has to be below the median of those that are joined alike, to stand out.

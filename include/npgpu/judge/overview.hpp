@@ -1,5 +1,6 @@
-// What a trace says of a node, on one page. The numbers are gathered once, so that the screen, JSON, Markdown and HTML
-// show the same ones, and those are the ones that reports and derive show.
+// What a trace says of a node, on one page, and the part of it that a node can share with strangers. The numbers are
+// gathered once, so that the screen, JSON, Markdown and HTML show the same ones, and those are the ones that reports
+// and derive show.
 //
 // Example:
 //   const npgpu::Overview all = npgpu::overview_of(npgpu::read_trace("node.h5"));
@@ -115,7 +116,7 @@ struct DeviceOverview {
   std::vector<Figure> bandwidth{};  // bytes per second: read, write, copy, triad, rmw
   std::vector<Figure> compute{};    // operations per second, by type
   std::vector<Figure> tensor{};     // the same of tensor cores
-  std::vector<Figure> energy{};     // W at rest; pJ a byte or operation over idle (npgpu/energy_figures.hpp)
+  std::vector<Figure> energy{};     // W at rest; pJ a byte or operation over idle (npgpu/model/figures.hpp)
   std::vector<MemoryLevel> levels{};
   std::vector<Figure> calls{};              // us
   std::vector<Figure> stream_costs{};       // us; "copy engines" is a count
@@ -157,8 +158,8 @@ struct Overview {
 };
 
 Overview overview_of(const Trace&);
-// Of its findings. Not judged, as by `npgpu check --trace`: what is well so far in a run that did not reach its end,
-// and a host alone, of which no limits are known.
+// The verdict of the overview's findings. Not judged, as by `npgpu check --trace`: what is well so far in a run that
+// did not reach its end, and a host alone, of which no limits are known.
 CheckVerdict verdict_of(const Overview&);
 
 // What a node can share with strangers: the figures of its GPUs, and nothing that says whose they are. No host, user,
@@ -225,7 +226,7 @@ struct AmongOthers {
   std::size_t cards = 0;  // others of its model
   std::vector<Row> rows{};
 };
-// Of each GPU that was measured; nodes without its model are passed over.
+// Each GPU that was measured, among those of its model; nodes without that model are passed over.
 std::vector<AmongOthers> among_others(const Overview&, std::span<const SharedNode> others);
 
 }  // namespace npgpu

@@ -1,4 +1,5 @@
-// How often the points of a campaign are visited, how many trials a visit has, and when a point has converged.
+// Campaigns: how often points are visited, how many trials a visit has and when a point has converged; the plan of what
+// is measured; the run of a plan into a trace; and the measurement of a function of your own.
 //
 // Example:
 //   npgpu::Settings settings;
@@ -150,7 +151,7 @@ const Module& default_module(const DeviceInfo& device, Executor executor = Execu
 //
 // Example:
 //   npgpu::Plan plan;
-//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0; npgpu/plan.hpp has more
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0
 //   const npgpu::Module& module = npgpu::default_module(gpu);
 //   const auto copy = npgpu::case_on(std::string(module.name()), gpu.id, npgpu::Direction::h2d);
 //   npgpu::add<npgpu::Transfers>(plan, module, gpu,
@@ -161,8 +162,6 @@ const Module& default_module(const DeviceInfo& device, Executor executor = Execu
 //   for (const std::string& failure : result.failures) std::cerr << failure << '\n';
 //   const npgpu::Trace trace = npgpu::read_trace(settings.output);
 //   npgpu::report_text(std::cout, npgpu::TraceResults(trace), {});
-
-class Consensus;
 
 struct Tally {
   std::size_t measured = 0;   // points
@@ -254,8 +253,8 @@ struct Settings {
   bool require_quiet = false;  // throws Error(busy) if neighbours are still there
   bool side_by_side = false;   // several GPUs at once, each by one of `processes`
   std::shared_ptr<GpuProcesses> processes{};
-  // Of what such a process measured: the points that are doubtful because others were measured meanwhile. Their visits
-  // are marked so.
+  // Names the points of such a process that are doubtful because others were measured meanwhile. Their visits are
+  // marked so.
   std::function<PointNames(const Trace&)> doubtful{};
   // Rounds from this one, and before that one: where a trace is continued with more visits to its points, whatever
   // their budget.
@@ -263,7 +262,7 @@ struct Settings {
   bool is_second_look() const { return first_round > 0; }
   std::function<bool()> stop{};  // asked between trials: true ends the campaign, with its trace saved
   std::function<bool()> save{};  // asked between trials: true saves the trace now
-  // Of one of several processes that measure GPUs at once: returns when no other of them copies with the host's
+  // Set where several processes measure GPUs at once: returns when no other of them copies with the host's
   // processors, and none does while its result lives. Two such copies at once slow each other.
   std::function<std::shared_ptr<void>()> host_turn{};
   std::function<void()> ready{};  // called before the first point, when all is prepared

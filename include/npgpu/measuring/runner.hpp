@@ -1,4 +1,5 @@
-// Which sizes are measured, how often each, and when to stop.
+// How one point is measured: which sizes, how often each and when to stop; what several ranks decide alike; backends
+// and their runners; and the channels and modules that move bytes.
 //
 // Example:
 //   for (const std::uint64_t bytes : npgpu::sweep_sizes(1, 64, 3)) std::cout << bytes << '\n';  // NetPIPE's sizes
@@ -142,8 +143,6 @@ std::unique_ptr<Schedule> agreed_schedule(std::unique_ptr<Schedule>, Consensus&)
 //   const auto point = npgpu::measure<npgpu::Probes>(*runner, *schedule, step, [] { return false; });
 //   const std::vector<double> us = npgpu::trial_times<npgpu::Probes>(question, point->samples);
 //   std::cout << title(question) << ": " << npgpu::median(us) << " us in " << us.size() << " trials\n";
-
-class Consensus;  // npgpu/consensus.hpp
 
 // Runs the steps that it was opened for, and owns their buffers. The order of calls for each point is
 //   prepare { run }* check

@@ -1,5 +1,5 @@
-// A job as a CUDA graph: its costs, whether it is faster than the same calls in streams, and predictions for jobs that
-// were measured both ways. Pure functions.
+// Advice for a program: whether a job is faster as a CUDA graph than by the same calls in streams, how many streams are
+// enough and how large their buffers are, and which way of copying many pieces is done first. Pure functions.
 //
 // Example:
 //   const npgpu::MeasuredCosts costs = npgpu::stream_costs(npgpu::read_trace("node.h5")).at(0);
@@ -170,7 +170,7 @@ Advice advise(const Job&, const MeasuredCosts& measured, Order, const Forecast&,
 //               << advice.ways.at(0).time_us.value << " us\n";
 //   }
 
-struct TextStyle;  // npgpu/report.hpp
+struct TextStyle;  // npgpu/report/report.hpp
 
 struct WayTime {
   PieceWay way = PieceWay::loop;

@@ -203,7 +203,7 @@ std::string other_cards(Runs a, Runs b);
 // its median. A part's number in a round is the mean over its points of the logarithm of time over the point's median
 // of both sides; rounds with less than half of the points do not count. Medians over rounds are compared, or over runs
 // on a side that has three or more, and Welch's test (1947) says by their spread how sure a difference is; a side that
-// is one or two runs differs from the next ones by what is known of its class, too (npgpu/drift.hpp). Every p is
+// is one or two runs differs from the next ones by what is known of its class, too (npgpu/model/result.hpp). Every p is
 // corrected for the number of all parts and key figures, or of all points, or of all classes (Holm 1979). `tolerance`:
 // for all classes, instead of the default. REQUIRES: both sides have a run.
 Comparison compare(Runs a, Runs b, std::optional<double> tolerance = {});

@@ -1,4 +1,5 @@
-// How a device is built, derived from its probes alone and compared with what driver or system report of it.
+// How a device is built, derived from its probes alone and compared with what driver or system report of it; what
+// access patterns cost, by measurement and by law; and the roofline.
 //
 // Example:
 //   for (const npgpu::DeviceParameters& device : npgpu::derive(npgpu::read_trace("node.h5")))
@@ -65,7 +66,7 @@ Corners corners_of(const ProbeSeries&);
 std::vector<Parameter> compute_parameters(const Corners&);
 std::vector<Parameter> bandwidth_parameters(const Corners&);
 
-// One entry a device of the trace that was probed, or whose costs of streams were measured (npgpu/predict.hpp).
+// One entry a device of the trace that was probed, or whose costs of streams were measured (npgpu/model/predict.hpp).
 std::vector<DeviceParameters> derive(const Trace&);
 
 // The measured cost of access patterns, and their cost by the laws that programmers learn: bank conflicts, sectors and

@@ -1,5 +1,7 @@
-// Staged messages in the trace of a rank. For each size: the chunk that the costs of the stages advise, the time of a
-// message with it by these costs, the chunk that was chosen after trials, and how that compares with other chunks.
+// Figures of a trace: of staged messages, energy, soaks and operations of several GPUs; and the results of all kinds,
+// computed once. The first are staged messages in the trace of a rank. For each size: the chunk that the costs of the
+// stages advise, the time of a message with it by these costs, the chunk that was chosen after trials, and how that
+// compares with other chunks.
 //
 // Example:
 //   const auto all = npgpu::staged_messages(npgpu::read_trace("rank.h5"));  // of npgpu transfer --access staged
@@ -175,8 +177,8 @@ std::string soak_time_text(double seconds);
 //     for (const npgpu::CollectiveFigure& one : node.figures)
 //       std::cout << title(one.question) << ": " << one.best.value * 1e-9 << " GB/s of bus bandwidth\n";
 
-struct TextStyle;     // npgpu/report.hpp
-struct TraceResults;  // npgpu/trace_results.hpp
+struct TextStyle;  // npgpu/report/report.hpp
+struct TraceResults;
 
 // One operation of one type, by size.
 struct CollectiveFigure {

@@ -1,5 +1,6 @@
-// From a trace of stream experiments: what a node charges; how long a job takes in n streams and which n is best; and
-// what is predicted of jobs that were measured, and that no cost was derived from. Pure functions of a trace.
+// From a trace of stream experiments: what a node charges; how long a job takes in n streams and which n is best; what
+// is predicted of jobs that were measured, and that no cost was derived from; and the same of the partition method.
+// Pure functions of a trace.
 //
 // Example:
 //   const auto costs = npgpu::stream_costs(npgpu::read_trace("streams.h5"));
@@ -103,7 +104,7 @@ struct MeasuredCosts {
   std::vector<CostParameter> parameters;  // each cost with interval, method and verdict; times in us, none below 0
   std::vector<std::string> missing;       // a sentence each: what could not be measured, and what would measure it
   bool usable = false;                    // copies both ways and calls were measured: a job can be predicted
-  // Of one copy, in bytes: where the curves were measured.
+  // Sizes of one copy between which the curves were measured, in bytes.
   std::uint64_t min_copy = 0, max_copy = 0;
   // As the driver reports them; 0: not known.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
@@ -180,7 +181,7 @@ std::vector<MeasuredWorkload> workloads_of(const Trace&);
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 // How many times of whole jobs were left out of all these lists.
 std::size_t disturbed_times(const Trace&);
-// As workloads_of(), of jobs that were launched as graphs. npgpu/graphs.hpp compares them.
+// As workloads_of(), of jobs that were launched as graphs. npgpu/model/advice.hpp compares them.
 std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 
 // With the creation of streams that are made for the job.
@@ -223,7 +224,7 @@ std::vector<double> errors_of(const PredictedJob&);
 //     for (const npgpu::PartitionRow& row : study.rows)
 //       std::cout << row.size << " unknowns: " << row.best << " streams are best\n";
 
-struct TextStyle;  // npgpu/report.hpp
+struct TextStyle;  // npgpu/report/report.hpp
 
 // ---- the paper's model ----------------------------------------------------------------------------------------------
 
@@ -276,7 +277,7 @@ struct PartitionChoice {
   std::optional<std::uint32_t> streams{};  // nothing: the model has no answer
   Estimate regret;                         // measured time there over the best measured, less 1; at least 0
   Estimate even_regret;                    // the same of PartitionRow::even_us
-  Estimate cross_validated;                // that regret without the luck of the least; see npgpu/regret.hpp
+  Estimate cross_validated;                // that regret without the luck of the least; see npgpu/model/statistics.hpp
   bool hit = false;                        // as good as the best within the noise of the two
   std::vector<double> predicted_us{};      // as PartitionRow::streams; empty where the model only chooses
 };

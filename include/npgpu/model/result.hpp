@@ -1,4 +1,5 @@
-// What a point of a series came to: the one summary of its samples that every reader of a trace starts from.
+// What a point of a series came to: the one summary of its samples that every reader of a trace starts from. And what
+// many points show together: how a node changed over a run, the fit of a curve, and classes of matrix products.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");

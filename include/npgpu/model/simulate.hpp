@@ -1,5 +1,5 @@
-// Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
-// Pure functions.
+// Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best; and
+// jobs of more stages, as pipelines. Pure functions.
 //
 // Example:
 //   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");
@@ -67,7 +67,7 @@ struct Job {
   Curve block_time{};
   double last_block = 1;  // the last one's threads, in those of a whole block
   double warp = 0;        // a warp's threads over those of a block: its parts have whole warps; 0: any part
-  // Of blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
+  // Blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
   // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
   std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;
 };

@@ -1,4 +1,4 @@
-// Medians and their intervals.
+// Medians and their intervals, tests of differences, and the regret of a choice among measured alternatives.
 //
 // Example:
 //   const std::vector<double> us{5.2, 5.0, 5.1, 5.4, 5.0, 5.3};
@@ -60,16 +60,16 @@ struct UsualSpread {
   double variance = 0;
   double freedom = 0;
 };
-// Of two independent sets of values whose spreads may differ. How sure it is follows from these spreads as of means
-// (Welch 1947; degrees of freedom as in his equation 28), with the larger error that a median of normal values has; the
-// median itself, because a few wild values move a mean and its test. `known_variance`: what sets differ by beyond their
-// spreads. `usual`: of few values the spread is hardly known, and is taken together with what is usual (as Smyth 2004,
-// Stat. Appl. Genet. Mol. Biol. 3, does), but never for less than it was. Two values a side are the least: with fewer,
-// the difference is all there is, and without any, nothing. Where nothing varies the interval is the difference alone,
-// and p is 0, or 1 where there is no difference.
+// The difference of the medians of two independent sets of values whose spreads may differ. How sure it is follows from
+// these spreads as of means (Welch 1947; degrees of freedom as in his equation 28), with the larger error that a median
+// of normal values has; the median itself, because a few wild values move a mean and its test. `known_variance`: what
+// sets differ by beyond their spreads. `usual`: of few values the spread is hardly known, and is taken together with
+// what is usual (as Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, does), but never for less than it was. Two values a
+// side are the least: with fewer, the difference is all there is, and without any, nothing. Where nothing varies the
+// interval is the difference alone, and p is 0, or 1 where there is no difference.
 MedianDifference median_difference(std::span<const double> a, std::span<const double> b, double known_variance = 0,
                                    const std::array<UsualSpread, 2>& usual = {}, double level = 0.95);
-// Of values about their mean; NaN of fewer than two.
+// The variance of values about their mean; NaN of fewer than two.
 double variance(std::span<const double> values);
 // The square root of the sum of squares. Programs that call std::hypot need a C library of 2022.
 double in_quadrature(double a, double b);
@@ -81,7 +81,7 @@ double student_quantile(double p, double freedom);
 // How likely `least` or more of `n` independent events happen, each with probability p.
 double chance_of_at_least(std::size_t least, std::size_t n, double p);
 
-// Of `a` and `b` values, `in_a` and `in_b` lie in one of two groups: the probability of shares as different as these or
+// `in_a` of `a` values and `in_b` of `b` lie in one of two groups: the probability of shares as different as these or
 // more so, if both sides met that group equally often (Fisher's exact test, 1934, in both directions).
 double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b);
 
@@ -103,8 +103,8 @@ Estimate median_over_visits(const ByVisit&, std::string unit);
 // So many standard deviations to either side of a normal distribution's mean hold 95 % of it.
 constexpr double of_95_percent = 1.959964;
 // The same where the value is also moved by what its visits do not show, by a standard deviation of `share` of it: what
-// all points of a run share, and what differs from run to run (npgpu/drift.hpp). 1.96 times that is added in quadrature
-// to either side of the interval; the method says so.
+// all points of a run share, and what differs from run to run (npgpu/model/result.hpp). 1.96 times that is added in
+// quadrature to either side of the interval; the method says so.
 Estimate with_drift(Estimate, double share);
 
 // The regret of a choice among measured alternatives: how much longer the choice takes than the best of them. The

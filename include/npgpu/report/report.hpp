@@ -1,4 +1,5 @@
-// Ways out of a trace: text that a person or a program reads.
+// Ways out of a trace: text that a person or a program reads, a comparison with what papers published, and the outcome
+// of a check.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -28,9 +29,6 @@
 #include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu {
-
-struct AmongOthers;
-struct TraceResults;  // npgpu/trace_results.hpp
 
 struct TextStyle {
   bool color = false;

@@ -45,7 +45,7 @@ enum class Call {
   // These two are of older traces, and not measured.
   process_free,  // cudaFree by another process
   process_end,   // the end of another process, and of its context
-  function,      // a function of the user's own (npgpu/function.hpp)
+  function,      // a function of the user's own (npgpu/measuring/campaign.hpp)
 };
 // Not part of all_calls(): see calls_of_frees().
 constexpr bool frees_memory(Call call) { return call >= Call::free && call != Call::function; }

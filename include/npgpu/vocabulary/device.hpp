@@ -1,5 +1,6 @@
-// What this build has. Families of devices and backends join the list of their base before main(), in no particular
-// order. A file that defines some ends with NPGPU_REGISTERED(Base, Class...).
+// Devices, the clock of host times, what others did during a measurement, and what this build has. Families of devices
+// and backends join the list of their base before main(), in no particular order. A file that defines some ends with
+// NPGPU_REGISTERED(Base, Class...).
 //
 // Example:
 //   for (const auto& family : npgpu::registered<npgpu::DeviceFamily>())
@@ -144,8 +145,8 @@ class DeviceWatch {
 //   std::cout << device.name << ": " << device.memory_bytes / npgpu::GiB << " GiB\n";
 //   for (const auto& [name, fact] : device.facts) std::cout << name << '\n';
 
-class DeviceTimer;  // npgpu/channel.hpp
-class EnergyMeter;  // npgpu/energy.hpp
+class DeviceTimer;  // npgpu/measuring/runner.hpp
+class EnergyMeter;  // npgpu/vocabulary/load.hpp
 
 // Named facts for the trace's provenance and for `npgpu info`, in the order in which they should be read. Names are
 // snake_case and end in their unit (memory_bytes, sm_clock_mhz).

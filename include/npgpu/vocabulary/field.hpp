@@ -1,5 +1,6 @@
-// The names of enumerators. The user types the same words that the trace stores and the report prints. An enum has
-// names by a specialization of `names_of`, with one word for each enumerator, in order.
+// The names of enumerators, and descriptions of the members of structs. The user types the same words that the trace
+// stores and the report prints. An enum has names by a specialization of `names_of`, with one word for each enumerator,
+// in order.
 //
 // Example:
 //   const std::string word = "pinned";  // as a user types it

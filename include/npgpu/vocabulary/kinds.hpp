@@ -1,4 +1,4 @@
-// All kinds of measurement. A new kind is a header like npgpu/transfer.hpp, and a word in this one.
+// All kinds of measurement. A new kind is a header like npgpu/vocabulary/transfer.hpp, and a word in this one.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");

@@ -1,5 +1,6 @@
-// The energy of work. In a window a device does one kind of work all of the time, half of it, or not at all, and its
-// energy counter gives the energy. Perez & Piccoli 2011 name performance per watt among a GPU's parameters.
+// Devices at work for long: the energy of work, and soaks. The energy comes first. In a window a device does one kind
+// of work all of the time, half of it, or not at all, and its energy counter gives the energy. Perez & Piccoli 2011
+// name performance per watt among a GPU's parameters.
 //
 // Example:
 //   std::string why;

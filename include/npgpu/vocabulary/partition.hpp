@@ -92,7 +92,7 @@ struct PartitionSample {
 struct PartitionStage : Field<PartitionSample, double> {
   std::string_view in_paper;
 };
-// Of each part in turn, as names_of<Stage>.
+// The stages of each part in turn, as names_of<Stage>.
 inline constexpr std::array<PartitionStage, 6> partition_stages{{
     {field("stage1_in_us", &PartitionSample::stage1_in_us, "us"), "T1 H2D"},
     {field("stage1_kernel_us", &PartitionSample::stage1_kernel_us, "us"), "T1 kernel"},

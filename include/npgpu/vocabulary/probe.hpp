@@ -106,7 +106,7 @@ template <>
 inline constexpr std::array<std::string_view, 6> names_of<Pages>{"fixed",     "device",   "host",
                                                                  "untouched", "in-place", "copied"};
 
-// Of a product of matrices op(A) * op(B): which of the two stand transposed in memory, A's letter first.
+// Which matrices of a product op(A) * op(B) stand transposed in memory, A's letter first.
 enum class Ops { nn, nt, tn, tt };
 template <> inline constexpr std::array<std::string_view, 4> names_of<Ops>{"nn", "nt", "tn", "tt"};
 inline bool transposes_a(Ops ops) { return ops == Ops::tn || ops == Ops::tt; }
@@ -154,13 +154,13 @@ struct Shape {
   std::uint32_t offset_bytes = 0;  // of the first thread's place from a line's begin
   std::uint32_t ways = 1;          // of a branch
   std::uint32_t rung = 0;          // of a ladder of kernels that do the same work, from 1; 0: there is one kernel
-  // Of gemm (of wgmma n alone): C (m rows, n columns) = alpha * op(A) (m, k) * op(B) (k, n) + beta * C, in memory
-  // column by column; 0 of other probes. Where the matrices lie in the host's memory, B and C are copied and C is
-  // computed in so many panels of columns; 0: as many as the model advises, which is settled before anything is
+  // Sizes of gemm (n alone also of wgmma): C (m rows, n columns) = alpha * op(A) (m, k) * op(B) (k, n) + beta * C, in
+  // memory column by column; 0 of other probes. Where the matrices lie in the host's memory, B and C are copied and C
+  // is computed in so many panels of columns; 0: as many as the model advises, which is settled before anything is
   // measured.
   std::uint32_t m = 0, n = 0, k = 0;
   std::uint32_t panels = 1;
-  // Of occupancy, what a block takes of a unit besides its threads: registers of each thread as the compiler gives
+  // What a block of occupancy takes of a unit besides its threads: registers of each thread as the compiler gives
   // them, and shared memory. 0 of other probes.
   std::uint32_t registers = 0, shared_bytes = 0;
   Operands operands = Operands::usual;
@@ -171,7 +171,7 @@ struct Shape {
   Pages pages = Pages::fixed;  // of migration
   Ops ops = Ops::nn;           // these three of gemm
   std::int32_t alpha = 1, beta = 0;
-  // Of gemm whose matrices lie in the host's memory: the last columns of C, which the host's BLAS computes while the
+  // Where gemm's matrices lie in the host's memory: the last columns of C, which the host's BLAS computes while the
   // GPU computes the others; as_advised: as many as the rates of both advise, which is settled before anything is
   // measured.
   std::uint32_t host_columns = 0;
@@ -206,7 +206,7 @@ struct Layout {
   std::uint64_t near_cache_bytes = 0;      // a unit's own first level
   std::uint64_t memory_bytes = 0;          // free now
   double clock_mhz = not_measured;         // highest of the units
-  // Of a unit, for all blocks that it holds at once.
+  // What a unit has for all blocks that it holds at once.
   std::uint32_t registers_per_unit = 0;
   std::uint32_t shared_bytes_per_unit = 0;
   std::uint32_t shared_bytes_per_block = 0;  // most that a block may ask for
@@ -234,7 +234,7 @@ struct ProbeSample {
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // host clock, from the gate's opening, or the launch, to the end
   double device_us = not_measured;  // device events around the kernel; a chase on a GPU: its own timer around the loads
-  // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
+  // Cycles of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
   double cycles = not_measured;
   std::uint32_t units = 0;               // distinct units that ran a block; 0: not known
   std::uint32_t max_blocks_on_unit = 0;  // most blocks that one unit ran
@@ -325,7 +325,7 @@ std::string intensity_text(const Shape&);  // "1/16 operations a byte"
 std::string text_of(const Shape&);         // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
 // One question about how devices are built, with the kernels that answer it on one kind of device. What is the same for
-// all kinds of device, name, cases and shapes among it, is the probe's description (npgpu/probe_description.hpp).
+// all kinds of device, name, cases and shapes among it, is the probe's description (npgpu/vocabulary/questions.hpp).
 class Probe : public Backend<Probes> {
  public:
   std::string_view summary() const final;  // its description's

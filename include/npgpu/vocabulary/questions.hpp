@@ -1,6 +1,7 @@
-// The description of a probe, for all devices: the unit of its work, the axes of its shapes, their laws, and the
-// figures of a device that follow from them. Code that plans, reads, judges or prints uses it and compares no names of
-// probes. The description of a probe is a const Joined<ProbeDescription> in probes/<name>/description.cpp.
+// What probes and other cases ask. The description of a probe, for all devices, has the unit of its work, the axes of
+// its shapes, their laws, and the figures of a device that follow from them. Code that plans, reads, judges or prints
+// uses it and compares no names of probes. The description of a probe is a const Joined<ProbeDescription> in
+// probes/<name>/description.cpp.
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -70,7 +71,7 @@ struct HardwareSize {
   double bytes;         // by the CUDA C++ Programming Guide
 };
 
-// A law (npgpu/laws.hpp).
+// A law (npgpu/model/derive.hpp).
 struct LawRule {
   std::optional<Space> space{};                             // of cases there; of all
   std::optional<Operation> operation{};                     // of cases that do this; of all
@@ -101,7 +102,7 @@ struct ProbeDescription {
   std::string_view summary{};  // "multiply-adds in registers"
   std::optional<ProbeQuestion> question{};
   OwnAxes axes{};
-  bool has_corners = false;          // of computing power or memory bandwidth (npgpu/derive.hpp)
+  bool has_corners = false;          // of computing power or memory bandwidth (npgpu/model/derive.hpp)
   bool is_usual = true;              // some of it is measured where every device is asked for everything
   std::optional<Counted> counted{};  // where that is neither bytes nor operations
   std::vector<LawRule> laws{};
@@ -122,7 +123,8 @@ struct ProbeDescription {
   std::string_view rank() const { return name; }
 };
 
-// Of a probe that this build does not know, as another version may have written: patterns, and nothing else.
+// The description of a probe that this build does not know, as another version may have written, has patterns and
+// nothing else.
 const ProbeDescription& description_of(std::string_view probe);
 inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
 inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }

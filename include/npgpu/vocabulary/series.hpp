@@ -1,5 +1,5 @@
-// Classes of measurement. The times of one class drift together: what slows one of its points slows the others. Each
-// kind says the class of its cases: class_of().
+// Kinds of measurement, the series of their results, and classes of measurement. The times of one class drift together:
+// what slows one of its points slows the others. Each kind says the class of its cases: class_of().
 //
 // Example:
 //   const npgpu::Trace trace = npgpu::read_trace("node.h5");
@@ -47,7 +47,7 @@ inline constexpr std::array<std::string_view, 9> names_of<TimeClass>{"device-cop
 // The results of one case of any kind of measurement, exactly as they came: the visits to its points, and their
 // samples.
 //
-// A kind is a struct that names its types (npgpu/kinds.hpp lists all kinds):
+// A kind is a struct that names its types (npgpu/vocabulary/kinds.hpp lists all kinds):
 //   Case     one complete question without its axes            "cudaMemcpy cuda:0 h2d pinned stream"
 //   Axes     what differs between the points of a case         bytes; blocks and threads; ...
 //   Sample   the result of one trial (on one lane, where a trial has several); has visit, trial and intact
@@ -57,7 +57,7 @@ inline constexpr std::array<std::string_view, 9> names_of<TimeClass>{"device-cop
 //   singular   in messages                                       "transfer"
 //   command    that measures it                                  "transfer"
 //   timed()    the time of a trial for its schedule
-//   results()  what its points came to                           npgpu/result.hpp
+//   results()  what its points came to                           npgpu/model/result.hpp
 //   counted()  what the figure of a point counts                 "payload bytes"
 // and more where it is not as a UsualKind has it.
 //
@@ -218,7 +218,7 @@ template <class K> struct Series : SeriesInfo, K::Context {
   typename K::Case question;
   std::vector<Visit<K>> visits;
   std::vector<typename K::Sample> samples;
-  // These are not in the trace, but follow from it: see npgpu/drift.hpp. REQUIRES: read_trace() or set_drifts().
+  // These are not in the trace, but follow from it: see npgpu/model/result.hpp. REQUIRES: read_trace() or set_drifts().
   DriftByTime drift;
   double unsteady_above = least_unsteady;  // an interval's half width, over the value
 
@@ -346,9 +346,9 @@ struct PointCost {
   static Seconds moving(double bytes, double bytes_per_s) { return Seconds{bytes / bytes_per_s}; }
 };
 
-struct FigureChoice;               // npgpu/compare.hpp
-struct Repetition;                 // npgpu/repetition.hpp
-template <class K> struct Result;  // npgpu/result.hpp
+struct FigureChoice;               // npgpu/model/compare.hpp
+struct Repetition;                 // npgpu/measuring/campaign.hpp
+template <class K> struct Result;  // npgpu/model/result.hpp
 
 // What a kind is that says nothing else.
 struct UsualKind {

@@ -42,7 +42,7 @@ inline constexpr auto fields_of<TraceRoot> = fields(
 
 // Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
 using Provenance = std::vector<std::pair<std::string, Facts>>;
-// Of one of its groups; none if it has no such group.
+// The facts of one of its groups; none if it has no such group.
 inline Facts facts_of(const Provenance& provenance, std::string_view group) {
   for (const auto& [name, facts] : provenance)
     if (name == group) return facts;
@@ -60,7 +60,8 @@ struct Trace {
 
   template <class K> std::vector<Series<K>>& of() & { return std::get<AllSeries<K>>(series); }
   template <class K> const std::vector<Series<K>>& of() const& { return std::get<AllSeries<K>>(series); }
-  // Of a trace that nobody keeps, the series themselves: for (const auto& one : read_trace(path).of<Calls>()) is safe.
+  // A trace that nobody keeps gives the series themselves: for (const auto& one : read_trace(path).of<Calls>()) is
+  // safe.
   template <class K> std::vector<Series<K>> of() && { return std::get<AllSeries<K>>(std::move(series)); }
 };
 

@@ -1,5 +1,5 @@
 // Memory transfers: one complete question (a TransferCase), and its lanes, the flows of bytes that it times at once. A
-// case with a size in bytes is a point.
+// case with a size in bytes is a point. And messages that are staged through host memory in chunks.
 //
 // Example:
 //   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0, with the module cudaMemcpy

@@ -1,5 +1,5 @@
-// Quantities. A time is a Seconds; a size is an integer with a name that ends in bytes; a rate is a double with a name
-// that ends in bytes_per_s. Rates print as decimal GB/s (1e9 bytes per second).
+// Quantities and errors. A time is a Seconds; a size is an integer with a name that ends in bytes; a rate is a double
+// with a name that ends in bytes_per_s. Rates print as decimal GB/s (1e9 bytes per second).
 //
 // Example:
 //   const std::uint64_t bytes = npgpu::padded(3 * npgpu::MiB / 2 + 1, 4 * npgpu::KiB);  // in whole pages
@@ -89,7 +89,7 @@ constexpr int busy = 4;            // check, matrix: not judged, others used it 
 constexpr int clock = 5;           // compare: slower in time, not in cycles
 constexpr int broken = 6;          // compare: wrong results, or no time
 constexpr int other_hardware = 7;  // compare: A and B are not of the same hardware, and that was not asked for
-constexpr int undecided = 8;       // check, matrix: an interval holds its limit
+constexpr int undecided = 8;       // check, matrix: the limit lies inside the confidence interval
 constexpr int stopped = 75;        // stopped by a signal, trace saved: resume with --resume
 constexpr int nothing = 77;
 }  // namespace exit_code

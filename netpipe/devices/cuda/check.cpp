@@ -1,6 +1,5 @@
 #include "netpipe/devices/cuda/check.hpp"
 
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The one way from a CUDA result to an Error, and the one that a destructor may take.
+// The one way from a CUDA result to an Error, the one that a destructor may take, and GPUs that have stopped answering.
 #pragma once
 
 #include <cuda.h>
@@ -86,8 +86,8 @@ struct Loss {
   std::string evidence;  // "NVML: GPU is lost"
 };
 
-// Of the GPUs of the inventory: the calling thread's current one first, then the others. Nothing before the inventory
-// is made. Takes some milliseconds on a GPU that answers; call it where something has failed.
+// Asks the GPUs of the inventory, the calling thread's current one first. Nothing before the inventory is made. Takes
+// some milliseconds on a GPU that answers; call it where something has failed.
 std::optional<Loss> find_loss();
 
 }  // namespace npgpu::cuda

@@ -10,7 +10,7 @@
 
 namespace npgpu::cuda {
 
-// Of one GPU: how long its driver may still be clearing.
+// How long a GPU's driver may still be clearing its memory.
 class Clearing {
  public:
   // The driver is taken to clear at least so many bytes a second: 0.6 of what was seen (425 GB/s). Of memory with less
@@ -34,7 +34,7 @@ class Clearing {
 // The driver was not seen to clear while no program had a context on the GPU: what was freed then, it clears once there
 // is one. So the time counts from there.
 
-// Of this process, any thread. Memory that it, a second process of its own or a neighbour freed on that GPU.
+// Notes memory that this process, a second process of its own or a neighbour freed on that GPU. From any thread.
 void note_freed(int ordinal, std::uint64_t bytes);
 // Sleeps until the GPU has cleared all that was freed. The first call takes it that all of its memory was freed by the
 // job before.

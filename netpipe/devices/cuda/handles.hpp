@@ -1,4 +1,4 @@
-// Owners of what the CUDA runtime gives out: move-only, and their destructor is where the thing dies.
+// Owners of what the CUDA runtime gives out, graphs among it: move-only, and their destructor is where the thing dies.
 // All belong to the device that was current when they were made.
 #pragma once
 

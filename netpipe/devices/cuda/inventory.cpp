@@ -18,10 +18,8 @@
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/nvidia.hpp"
-#include "netpipe/devices/nvml/nvml.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "netpipe/engine/nvlink.hpp"
-#include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/series.hpp"
 
 namespace npgpu::cuda {
@@ -34,8 +32,6 @@ Gpu::Gpu(int ordinal, bool bind, int host_node)
   std::string why;
   nvml_ = nvml::Device::find(info_of(ordinal).pci_bus_id, why);
 }
-
-Limit pcie_limit(unsigned generation, unsigned lanes) { return host::pcie_limit(generation, lanes); }
 
 namespace {
 
@@ -275,7 +271,7 @@ Limit link_limit(const Facts& facts) {
   const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
   if (!(generation > 0 && lanes > 0))
     return {not_measured, "unknown: NVML does not say the PCIe generation and width that GPU and slot support"};
-  return pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
+  return host::pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
 }
 
 Limit peer_limit(const Facts& facts) {

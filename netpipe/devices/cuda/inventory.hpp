@@ -63,8 +63,4 @@ class Gpu {
   std::optional<nvml::Device> nvml_;
 };
 
-// Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.
-// Of an unknown generation: NaN.
-Limit pcie_limit(unsigned generation, unsigned lanes);
-
 }  // namespace npgpu::cuda

@@ -1,4 +1,4 @@
-// One GPU's sight of another one's memory.
+// Memory that is another GPU's, or of a second process: how one GPU sees another's, and the process that holds memory.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ void reset(int ordinal);
 
 // Memory of the second process on that GPU, mapped into this one.
 std::byte* allocate_in_second_process(int ordinal, std::uint64_t bytes);
-// Of what the function above gave. The second process frees it; what goes wrong is said on standard error.
+// Takes what the function above gave. The second process frees it; what goes wrong is said on standard error.
 void free_in_second_process(std::byte*) noexcept;
 
 // Whether this process started that one, whether or not it has ended.

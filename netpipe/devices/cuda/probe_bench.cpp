@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-
-#include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
 
 namespace npgpu::cuda {
 

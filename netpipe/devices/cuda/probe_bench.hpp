@@ -29,8 +29,8 @@ struct BlockRecord {
 };
 
 struct BlockReadback {
-  // Of the multiprocessor that took longest, from its first block's begin to its last one's end. One block's own time
-  // is less: its schedulers serve older warps first, and younger ones begin late.
+  // Cycles of the multiprocessor that took longest, from its first block's begin to its last one's end. One block's own
+  // time is less: its schedulers serve older warps first, and younger ones begin late.
   double cycles = 0;
   std::uint32_t units = 0;               // distinct multiprocessors
   std::uint32_t max_blocks_on_unit = 0;  // blocks that one of them ran, at once or in turn

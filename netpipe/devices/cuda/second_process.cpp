@@ -52,7 +52,7 @@ class Affinity {
   cpu_set_t cpus_{};
 };
 
-// Of the process that this one started, also when it has ended: what others did is asked of a driver that looks back.
+// The process that this one started, kept when it has ended: what others did is asked of a driver that looks back.
 std::atomic<long> process_id{-1};
 
 class SecondProcess {

@@ -1,8 +1,6 @@
 #include "netpipe/devices/host/cgroup.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <optional>
 
 namespace npgpu::host {
 

@@ -1,4 +1,5 @@
-// Files of the system with a line "key value" for each number (memory.stat, cpu.stat, meminfo).
+// What control groups allow of memory and processors, and files of the system with a line "key value" for each number
+// (memory.stat, cpu.stat, meminfo).
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,13 @@ inline std::optional<std::uint64_t> number_after(const std::filesystem::path& pa
     if (words >> word >> value && word == key) return value;
   }
   return std::nullopt;
+}
+
+inline std::string first_line(const std::filesystem::path& path) {  // empty where it cannot be read
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
 }
 
 // What the control groups (cgroups, version 1 and 2) that this process is in allow of memory and processors.

@@ -12,16 +12,18 @@
 #include <fstream>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "netpipe/devices/host/cgroup.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/polled_meter.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
 
@@ -178,35 +180,7 @@ std::string cpu_name(std::istream& cpuinfo) {
   return other.empty() ? "unknown cpu" : other;
 }
 
-}  // namespace npgpu::host
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-#include "npgpu/vocabulary/units.hpp"
-
-namespace npgpu::host {
-
 namespace {
-
-std::string line_of(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// "model name : AMD EPYC" -> "AMD EPYC"; the first of its kind.
-std::string cpuinfo(const std::string& key) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return {};
-}
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
@@ -214,8 +188,11 @@ std::string cpu_model() {
 }
 
 bool runs_in_hypervisor() {
-  const std::string flags = ' ' + cpuinfo("flags") + ' ';
-  return flags.find(" hypervisor ") != std::string::npos;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string text; std::getline(file, text);)
+    if (const auto line = cpu_line(text); line && line->key == "flags")
+      return (' ' + line->value + ' ').find(" hypervisor ") != std::string::npos;
+  return false;
 }
 
 // "always [madvise] never" -> "madvise".
@@ -243,7 +220,7 @@ std::string process_cpus() {
 bool runs(const std::string& name) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
-    if (line_of((entry.path() / "comm").c_str()).starts_with(name)) return true;
+    if (first_line(entry.path() / "comm").starts_with(name)) return true;
   return false;
 }
 
@@ -251,7 +228,7 @@ bool runs(const std::string& name) {
 std::string numa_distances() {
   std::string all;
   for (int node = 0;; ++node) {
-    const std::string row = line_of(("/sys/devices/system/node/node" + std::to_string(node) + "/distance").c_str());
+    const std::string row = first_line("/sys/devices/system/node/node" + std::to_string(node) + "/distance");
     if (row.empty()) return node > 1 ? all : std::string();
     all += (node ? ", " : "") + row;
   }
@@ -281,13 +258,13 @@ Facts facts() {
   number("l3_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L3CACHE)));
   number("free_memory_bytes", static_cast<std::int64_t>(free_host_memory()));
   number("page_bytes", sysconf(_SC_PAGESIZE));
-  text("transparent_huge_pages", bracketed(line_of("/sys/kernel/mm/transparent_hugepage/enabled")));
-  text("huge_pages", line_of("/proc/sys/vm/nr_hugepages"));
+  text("transparent_huge_pages", bracketed(first_line("/sys/kernel/mm/transparent_hugepage/enabled")));
+  text("huge_pages", first_line("/proc/sys/vm/nr_hugepages"));
   all.emplace_back("mps_daemon", std::int64_t{runs("nvidia-cuda-mps")});
   text("numa_distances", numa_distances());
-  text("cpu_governor", line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
-  text("cpu_driver", line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"));
-  text("numa_balancing", line_of("/proc/sys/kernel/numa_balancing"));
+  text("cpu_governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+  text("cpu_driver", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"));
+  text("numa_balancing", first_line("/proc/sys/kernel/numa_balancing"));
   utsname system{};
   if (uname(&system) == 0) {
     text("hostname", system.nodename);

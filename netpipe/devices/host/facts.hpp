@@ -1,4 +1,4 @@
-// What a processor is called.
+// What this machine says of itself: what its processor is called, its memory, its cores and their caches.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,6 @@ namespace npgpu::host {
 // implementer and the part by name ("Arm Neoverse-V2"), every kind of core where there are several, and the numbers of
 // those that are in no table ("Arm part 0xd99", "implementer 0x99, part 0x001"). "unknown cpu" if it says nothing.
 std::string cpu_name(std::istream& cpuinfo);
-
-// What this machine says of itself.
 
 // This machine's cpu and memory as a device, id "host". What cannot be read is left out of its facts.
 DeviceInfo host_device();
@@ -38,7 +36,7 @@ bool pin_thread(unsigned cpu);
 bool pin_other_thread(int thread, unsigned cpu);
 int last_cpu(int thread);
 
-// Of the cores given; 0 where the system does not say.
+// The caches of the cores given; 0 where the system does not say.
 struct Caches {
   std::uint64_t near_bytes = 0;         // a core's first level, data
   std::uint64_t middle_bytes = 0;       // a core's second level

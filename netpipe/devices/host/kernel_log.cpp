@@ -77,8 +77,8 @@ struct Report {
   std::string_view rest;  // after the number
 };
 
-// Of "xid (pci:0000:3b:00): 79, ...", after `word`; of this device only, where one is given. Also "(0000:3b:00)", and
-// of a part of a GPU "(pci:0000:3b:00 gpu-i:05)".
+// Reads "xid (pci:0000:3b:00): 79, ..." after `word`; of this device only, where one is given. A record may also have
+// "(0000:3b:00)", and one of a part of a GPU "(pci:0000:3b:00 gpu-i:05)".
 std::optional<Report> report(std::string_view text, std::string_view word, std::string_view bus_id) {
   const std::size_t at = text.find(word);
   if (at == std::string_view::npos) return std::nullopt;

@@ -30,7 +30,7 @@ struct LoggedErrors {
   std::size_t count() const { return xids + switch_errors + (is_lost && last_xid == 0); }
 };
 
-// Of records as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus".
+// Errors in records as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus".
 LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id);
 
 }  // namespace npgpu::host

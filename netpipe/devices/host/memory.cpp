@@ -25,7 +25,7 @@ namespace {
 
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a - std::min(a, b); }
 
-// Of the GPUs' memory that the system has as NUMA nodes: the sum of these lines of the nodes' meminfo. The driver says
+// Sums these lines of the meminfo of the NUMA nodes that the system makes of the GPUs' memory. The driver says
 // which nodes they are.
 std::uint64_t gpu_memory_bytes(const fs::path& root, std::initializer_list<const char*> keys) {
   std::uint64_t sum_kb = 0;

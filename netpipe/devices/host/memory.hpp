@@ -1,4 +1,4 @@
-// Host memory that copies work on, and how much of it is free.
+// Host memory that copies and probes work on, and how much of it is free.
 #pragma once
 
 #include <cstddef>

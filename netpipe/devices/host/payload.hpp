@@ -42,7 +42,7 @@ void poison(Bytes, std::uint64_t seed);
 std::optional<Mismatch> check(ConstBytes, std::uint64_t seed);
 // "byte 17 of 4096 is 0x00, expected 0xa3"; "... expected 0xa3: never written" where it is still the poison.
 std::string sentence(const Mismatch&, std::uint64_t bytes);
-// Of a payload of at least 8 bytes that are all zero, which is what redirected copies between devices bring. Fewer may
+// For a payload of at least 8 bytes that are all zero, which is what redirected copies between devices bring. Fewer may
 // be zero by chance.
 std::string zeros_sentence(std::uint64_t bytes);
 constexpr std::uint64_t fewest_zeros = 8;

@@ -10,18 +10,13 @@
 #include <optional>
 #include <string_view>
 
+#include "netpipe/devices/host/cgroup.hpp"
+
 namespace npgpu::host {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // "32.0 GT/s PCIe" -> 5; 0 for anything else.
 int generation_of(const std::string& speed) {

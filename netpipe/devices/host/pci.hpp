@@ -36,7 +36,7 @@ std::vector<PciGpu> nvidia_gpus(const std::filesystem::path& sys = "/sys");
 Facts pci_facts(std::string bus_id, const std::filesystem::path& sys = "/sys");
 
 // Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.
-// Of an unknown generation: NaN.
+// An unknown generation's is NaN.
 Limit pcie_limit(unsigned generation, unsigned lanes);
 
 // The device's own link, as it is trained now, or the most that it can do; 0: not known.

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "netpipe/devices/host/facts.hpp"

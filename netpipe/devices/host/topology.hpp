@@ -1,4 +1,5 @@
-// Which NUMA node to bind to: decided from a topology, without touching the thread. Private to this folder.
+// Where this process runs: which NUMA node to bind to, decided from a topology without touching the thread, and
+// binding.
 #pragma once
 
 #include <hwloc.h>
@@ -55,8 +56,6 @@ Bitmap thread_cpus();
 std::string cpu_list(hwloc_const_bitmap_t);  // "0-15,32-47"
 
 // Where this process runs, and binding to the part of the machine that is nearest a device.
-
-struct NodeChoice;
 
 // This machine's NUMA nodes that have processors, by the system's numbers.
 std::vector<int> numa_nodes();

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -15,7 +14,6 @@
 #include <utility>
 
 #include "netpipe/devices/host/cgroup.hpp"
-#include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::host {
 
@@ -24,7 +22,7 @@ namespace {
 // Shares of one processor. Ticks of 10 ms in a window of 200 ms make a quiet machine's others look like 0.1.
 constexpr double too_much_of_others = 0.3;
 constexpr double too_much_stolen = 0.25;
-// Of the visit's time. A switch to a kernel thread and back takes some us.
+// Shares of the visit's time. A switch to a kernel thread and back takes some us.
 constexpr double too_much_waiting = 0.02;
 constexpr double too_much_stopped = 0.02;
 
@@ -213,13 +211,6 @@ std::optional<std::uint64_t> number_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-std::string line_in(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 }  // namespace
 
 Rapl::Rapl(const std::filesystem::path& root, std::string& why) {
@@ -228,7 +219,7 @@ Rapl::Rapl(const std::filesystem::path& root, std::string& why) {
   for (const auto& zone : std::filesystem::directory_iterator(root, none)) {
     // "intel-rapl:0" is a package; "intel-rapl:0:0" is a part of it. AMD's processors have the same names.
     const std::string name = zone.path().filename();
-    if (!line_in(zone.path() / "name").starts_with("package") || name.find(':') != name.rfind(':')) continue;
+    if (!first_line(zone.path() / "name").starts_with("package") || name.find(':') != name.rfind(':')) continue;
     is_there = true;
     const auto now = number_in(zone.path() / "energy_uj"), range = number_in(zone.path() / "max_energy_range_uj");
     if (now && range) packages_.push_back({zone.path() / "energy_uj", *range, *now});

@@ -1,4 +1,4 @@
-// Whether others had a part of the processors while something was measured.
+// Whether others had a part of the processors while something was measured, and the energy of the processors.
 //
 // What it rests on. /proc/stat counts the time of all processes, and what the host of a virtual machine took, in steps
 // of 10 ms for each processor; this process's own time is known to the nanosecond, and the rest is others'. So it takes
@@ -22,7 +22,7 @@
 
 namespace npgpu::host {
 
-// Of a thread since it started.
+// A thread's time since it started.
 struct ThreadTime {
   Seconds ran{0};
   Seconds waited{0};  // it had work and no processor
@@ -92,7 +92,7 @@ class Rapl {
   // `root`: /sys/class/powercap, or a test's folder like it. `why` is set where nothing can be read.
   Rapl(const std::filesystem::path& root, std::string& why);
   bool is_readable() const { return !packages_.empty(); }
-  // Of all packages, since this was made.
+  // The energy of all packages since this was made.
   double joules();
 
  private:

@@ -48,7 +48,7 @@ Facts census_of(const std::vector<host::PciGpu>& gpus, const std::function<Sight
 
 namespace {
 
-// Of /proc/driver/nvidia/gpus/0000:3b:00.0/information.
+// The minor number in /proc/driver/nvidia/gpus/0000:3b:00.0/information.
 std::optional<int> minor_of(const std::string& bus_id) {
   std::ifstream file("/proc/driver/nvidia/gpus/" + bus_id + "/information");
   constexpr std::string_view key = "Device Minor:";

@@ -49,9 +49,9 @@ class Unread {
     (void)note(group, answer.result);
     return answer;
   }
-  // Of groups of which no question was answered: the reason. A group that has some answers has others that this GPU
-  // does not support: no word of these, but of what else failed. Also `unread_device`, where NVML said that the GPU is
-  // lost or needs a reset.
+  // Adds the reason of each group of which no question was answered. A group that has some answers has others that this
+  // GPU does not support: no word of these, but of what else failed. Also `unread_device`, where NVML said that the GPU
+  // is lost or needs a reset.
   void add_to(Facts& facts) const {
     Result device = success;
     for (const auto& [name, group] : groups_) {
@@ -140,7 +140,7 @@ template <RemappedRows which> Answer rows(const Library& n, Handle gpu) {
   const Result result = n.remapped_rows ? n.remapped_rows(gpu, &all[0], &all[1], &all[2], &all[3]) : no_function;
   return {result, all[which]};
 }
-// Of several single-bit errors, and of a double-bit error.
+// Pages retired for several single-bit errors or for a double-bit error.
 Answer retired_pages(const Library& n, Handle gpu) {
   Answer pages{success};
   for (const int cause : {0, 1}) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/nvml/library.hpp"
 
 namespace npgpu::nvml {

@@ -1,6 +1,6 @@
-// NVML, opened at run time: clocks, power, temperature, the PCIe link, and who else uses the GPU. Its absence only
-// means that these are not known. Neither nvml.h nor the CUDA toolkit is needed to build: library.hpp declares the few
-// functions that are used.
+// NVML, opened at run time: clocks, power, temperature, the PCIe link, who else uses the GPU, and the census of GPUs.
+// Its absence only means that these are not known. Neither nvml.h nor the CUDA toolkit is needed to build: library.hpp
+// declares the few functions that are used.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class Device {
   std::optional<std::vector<long>> processes() const;
   // Device memory of each of them; 0 where it is not known.
   std::optional<std::map<long, std::uint64_t>> memory_by_process() const;
-  // Of the processes that used the GPU after `since`, NVML's time stamp, which is then set to the newest. Takes
+  // Uses by processes after `since`, NVML's time stamp, which is then set to the newest. Takes
   // 1.3 ms on an H200. Nothing where NVML does not say at all.
   std::optional<std::vector<Use>> uses(std::uint64_t& since) const;
   // What may change during a run: counters of errors (ECC, remapped rows, retired pages, PCIe replays, NVLink, Xids
@@ -97,7 +97,7 @@ struct Sight {
 // Texts only where there are such GPUs. Empty where the bus shows none.
 Facts census_of(const std::vector<host::PciGpu>&, const std::function<Sight(const std::string& bus_id)>&);
 
-// Of this machine, whose GPUs CUDA lists so.
+// The census of this machine, whose GPUs CUDA lists so.
 Facts census_of_machine(const std::vector<DeviceInfo>& by_cuda);
 
 }  // namespace npgpu::nvml

@@ -1,5 +1,5 @@
-// Device-side timing of what goes through one queue: the driver's profile of the first and the last command, and a
-// gate.
+// What is timed on an OpenCL device: the bench of its probes, and the device-side timing of what goes through one
+// queue, by the driver's profile of the first and the last command, and a gate.
 //
 // The gate is an event of the user's, which the queue waits for: what is enqueued behind it starts when the event is
 // completed. A thread completes it after the time-out, so that a call that blocks behind a closed gate is a lost trial

@@ -1,5 +1,6 @@
-// The functions of OpenCL that are used, found at run time in the loader of its drivers (libOpenCL.so.1). Nothing links
-// it, so that the program starts, and can say what is missing, on a machine without it.
+// The functions of OpenCL that are used, and the way from their results to an Error. They are found at run time in the
+// loader of its drivers (libOpenCL.so.1). Nothing links it, so that the program starts, and can say what is missing, on
+// a machine without it.
 #pragma once
 
 #include <string>
@@ -11,8 +12,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue, which every version has
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
-
-#include <string>
 
 namespace npgpu::opencl {
 

@@ -1,5 +1,4 @@
-#include "netpipe/devices/opencl/facts.hpp"
-
+// What an OpenCL device says of itself, which device of another family it is too, and what Linux has of it in /sys.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -117,8 +116,6 @@ Facts sysfs_facts(const std::string& pci_bus_id, const fs::path& sys) {
 double sysfs_joules(const std::string& pci_bus_id, const fs::path& sys) {
   return Gpu(pci_bus_id, sys).sensor({"energy1_input"}, 1e-6);
 }
-
-// What an OpenCL device says of itself, and which device of another family it is too.
 
 namespace {
 

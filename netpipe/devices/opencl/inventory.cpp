@@ -8,8 +8,6 @@
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/pci.hpp"
-#include "netpipe/devices/opencl/check.hpp"
-#include "netpipe/devices/opencl/facts.hpp"
 #include "netpipe/devices/opencl/handles.hpp"
 #include "netpipe/devices/polled_meter.hpp"
 #include "npgpu/measuring/runner.hpp"

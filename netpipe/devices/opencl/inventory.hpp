@@ -1,6 +1,7 @@
-// Which devices OpenCL has: those of all platforms, in the loader's order, numbered through.
+// Which devices OpenCL has, and what is known of them: those of all platforms, in the loader's order, numbered through.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ std::uint64_t last_cache_bytes(const DeviceInfo&);
 std::uint64_t free_memory(const std::string& id);
 // Binds the calling thread near a device on the PCI bus.
 host::Binding binding_near(const std::string& id);
-// Of the devices found, one that its driver calls unavailable now.
+// A device among those found that its driver calls unavailable now.
 std::optional<std::string> device_that_left();
 
 // Answers about a device; nothing where the driver does not know the question.
@@ -47,5 +48,14 @@ bool has_extension(cl_device_id, std::string_view name);
 
 // What the device says of itself, without its id.
 DeviceInfo describe(cl_platform_id, cl_device_id);
+
+// What Linux has in /sys of a GPU at a place of the PCI bus, by its driver: amdgpu of AMD, i915 and xe of Intel. What
+// cannot be read is NaN, or left out. `sys` is for tests.
+Telemetry sysfs_telemetry(const std::string& pci_bus_id, const std::filesystem::path& sys = "/sys");
+//   max_sm_clock_mhz, max_memory_clock_mhz, power_limit_w
+//   max_pcie_generation, max_pcie_lanes, pcie_generation_now, pcie_lanes_now
+Facts sysfs_facts(const std::string& pci_bus_id, const std::filesystem::path& sys = "/sys");
+// Energy since some moment, in J; NaN where there is no counter (Intel's drivers have one).
+double sysfs_joules(const std::string& pci_bus_id, const std::filesystem::path& sys = "/sys");
 
 }  // namespace npgpu::opencl

@@ -1,6 +1,6 @@
-// How a simulated device changes while it works: what its spec states under "course" and "flip_every_bytes". It ages by
-// the time that its calls and copies take, and by the bytes that they move, as long as the process lives, however often
-// it is opened.
+// The state of a simulated device, and how it changes while it works: what its spec states under "course" and
+// "flip_every_bytes". It ages by the time that its calls and copies take, and by the bytes that they move, as long as
+// the process lives, however often it is opened.
 #pragma once
 
 #include <cstdint>

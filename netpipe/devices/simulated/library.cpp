@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "netpipe/devices/simulated/device.hpp"
-#include "netpipe/devices/simulated/energy_meter.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/node.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -135,11 +134,7 @@ std::vector<fs::path> folders() {
 
 bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".json"); }
 
-}  // namespace
-
-namespace {
-
-// Of the files in each folder, or in a folder below each.
+// The ids of the files in each folder, or in a folder below each.
 std::vector<std::string> ids_in(const char* below) {
   std::vector<std::string> ids;
   for (const fs::path& folder : folders()) {

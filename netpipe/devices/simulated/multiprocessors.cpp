@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
 
@@ -22,11 +20,10 @@ std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t o
   return static_cast<std::uint32_t>(std::clamp(figure_or(spec, key, otherwise), 1.0, 1e9));
 }
 
-const std::vector<std::string>& instruction_classes() {
-  static const std::vector<std::string> all{"int64_add",    "special",      "fp64", "int64_mul", "convert",
-                                            "convert_fp16", "convert_fp64", "popc", "shuffle",   "dpx"};
-  return all;
-}
+// "{}_lanes" and "{}_cycles" of each in the spec.
+#define INSTRUCTIONS(each)                                                                                     \
+  each(int64_add) each(special) each(fp64) each(int64_mul) each(convert) each(convert_fp16) each(convert_fp64) \
+      each(popc) each(shuffle) each(dpx)
 
 std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads - 1) / warp_threads; }
 
@@ -68,9 +65,11 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
   if (need == Need::wgmma)
     for (const char* key : {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "wgmma_latency_cycles"})
       wants(key);
-  if (need == Need::instructions)
-    for (const std::string& name : instruction_classes())
-      for (const char* figure : {"_lanes", "_cycles"}) wants(("instructions_" + name + figure).c_str());
+#define WANTS(name) wants("instructions_" #name "_lanes"), wants("instructions_" #name "_cycles");
+  if (need == Need::instructions) {
+    INSTRUCTIONS(WANTS)
+  }
+#undef WANTS
   if ((need == Need::memory || need == Need::migration) && !spec.d2d)
     missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
   if (missing.empty()) return std::nullopt;
@@ -80,72 +79,41 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
 
 Multiprocessors multiprocessors_of(const Spec& spec) {
   Multiprocessors m;
-  m.sms = count_or(spec, "sms", m.sms);
+// Those that the spec calls as they are called here.
+#define COUNT(name) m.name = count_or(spec, #name, m.name)
+#define FIGURE(name) m.name = figure_or(spec, #name, m.name)
+#define INSTRUCTION(name) \
+  m.name = {figure_or(spec, "instructions_" #name "_lanes", 0), figure_or(spec, "instructions_" #name "_cycles", 0)};
+  COUNT(sms), COUNT(schedulers), COUNT(warps), COUNT(blocks), COUNT(shared_banks), COUNT(bank_bytes),
+      COUNT(sector_bytes), COUNT(line_bytes), COUNT(branch_lanes), COUNT(shared_atomic_lanes);
+  FIGURE(lanes), FIGURE(sm_bytes_per_cycle), FIGURE(memory_read_share), FIGURE(memory_write_share),
+      FIGURE(transaction_bytes), FIGURE(l1_bytes), FIGURE(l1_bytes_per_cycle), FIGURE(l2_bytes),
+      FIGURE(constant_bytes_per_cycle), FIGURE(tensor_fp16), FIGURE(tensor_tf32), FIGURE(tensor_fp8),
+      FIGURE(tensor_int8), FIGURE(tensor_fp64), FIGURE(mma_share), FIGURE(tensor_latency_cycles),
+      FIGURE(wgmma_latency_cycles), FIGURE(cluster_latency_cycles), FIGURE(cluster_bytes_per_cycle),
+      FIGURE(shared_latency_cycles), FIGURE(l2_latency_cycles), FIGURE(shared_conflict_cycles),
+      FIGURE(bulk_latency_cycles), FIGURE(box_latency_cycles), FIGURE(fma_latency_cycles),
+      FIGURE(memory_latency_cycles), FIGURE(fault_bytes);
+  INSTRUCTIONS(INSTRUCTION)
+#undef COUNT
+#undef FIGURE
+#undef INSTRUCTION
+#undef INSTRUCTIONS
   if (number_fact(spec.hardware, "idle_sms") > 0) m.idle_sms = std::min(count_or(spec, "idle_sms", 0), m.sms - 1);
-  m.schedulers = count_or(spec, "schedulers", m.schedulers);
-  m.lanes = figure_or(spec, "lanes", m.lanes);
-  m.warps = count_or(spec, "warps", m.warps);
-  m.blocks = count_or(spec, "blocks", m.blocks);
   m.block_threads = count_or(spec, "block_threads", std::min(1024u, m.warps * warp_threads));
   m.registers = saturated<std::uint32_t>(figure_or(spec, "registers", 0));
   m.shared_bytes = saturated<std::uint32_t>(figure_or(spec, "shared_bytes", 0));
   m.shared_reserved_bytes = saturated<std::uint32_t>(figure_or(spec, "shared_reserved_bytes", 0));
   m.clock_hz = figure_or(spec, "shader_clock_mhz", 0) * 1e6;
   m.max_clock_hz = std::fmax(m.clock_hz, number_fact(spec.condition.facts, "max_sm_clock_mhz") * 1e6);
-  m.fma_latency_cycles = figure_or(spec, "fma_latency_cycles", 0);
-  m.memory_latency_cycles = figure_or(spec, "memory_latency_cycles", 0);
-  m.sm_bytes_per_cycle = figure_or(spec, "sm_bytes_per_cycle", m.sm_bytes_per_cycle);
-  m.memory_read_share = figure_or(spec, "memory_read_share", m.memory_read_share);
-  m.memory_write_share = figure_or(spec, "memory_write_share", m.memory_write_share);
-  m.transaction_bytes = figure_or(spec, "transaction_bytes", m.transaction_bytes);
-  m.shared_banks = count_or(spec, "shared_banks", m.shared_banks);
-  m.bank_bytes = count_or(spec, "bank_bytes", m.bank_bytes);
-  m.sector_bytes = count_or(spec, "sector_bytes", m.sector_bytes);
-  m.line_bytes = count_or(spec, "line_bytes", m.line_bytes);
-  m.l1_bytes = figure_or(spec, "l1_bytes", m.l1_bytes);
-  m.l1_bytes_per_cycle = figure_or(spec, "l1_bytes_per_cycle", m.l1_bytes_per_cycle);
-  m.l2_bytes = figure_or(spec, "l2_bytes", m.l2_bytes);
   m.l2_bytes_per_s = figure_or(spec, "l2_gb_s", 0) * 1e9;
-  m.constant_bytes_per_cycle = figure_or(spec, "constant_bytes_per_cycle", m.constant_bytes_per_cycle);
-  m.branch_lanes = count_or(spec, "branch_lanes", m.branch_lanes);
-  m.shared_atomic_lanes = count_or(spec, "shared_atomic_lanes", m.shared_atomic_lanes);
   m.l2_atomics_per_s = figure_or(spec, "l2_atomics_g_s", 0) * 1e9;
   m.l2_atomics_one_word_per_s = figure_or(spec, "l2_atomics_one_word_g_s", 0) * 1e9;
-  m.tensor_fp16 = figure_or(spec, "tensor_fp16", m.tensor_fp16);
-  m.tensor_tf32 = figure_or(spec, "tensor_tf32", m.tensor_tf32);
-  m.tensor_fp8 = figure_or(spec, "tensor_fp8", m.tensor_fp8);
-  m.tensor_int8 = figure_or(spec, "tensor_int8", m.tensor_int8);
-  m.tensor_fp64 = figure_or(spec, "tensor_fp64", m.tensor_fp64);
-  m.mma_share = figure_or(spec, "mma_share", m.mma_share);
-  m.tensor_latency_cycles = figure_or(spec, "tensor_latency_cycles", m.tensor_latency_cycles);
   m.fault_s = figure_or(spec, "page_fault_us", 0) * 1e-6;
-  m.fault_bytes = figure_or(spec, "fault_bytes", 0);
   m.to_device_bytes_per_s = figure_or(spec, "migrate_to_device_gb_s", 0) * 1e9;
   m.to_host_bytes_per_s = figure_or(spec, "migrate_to_host_gb_s", 0) * 1e9;
   if (spec.h2h) m.host_bytes_per_s = spec.h2h->bytes_per_s;
-  m.wgmma_latency_cycles = figure_or(spec, "wgmma_latency_cycles", m.wgmma_latency_cycles);
   m.cluster_blocks = saturated<std::uint32_t>(figure_or(spec, "cluster_blocks", 0));
-  m.cluster_latency_cycles = figure_or(spec, "cluster_latency_cycles", m.cluster_latency_cycles);
-  m.cluster_bytes_per_cycle = figure_or(spec, "cluster_bytes_per_cycle", m.cluster_bytes_per_cycle);
-  m.shared_latency_cycles = figure_or(spec, "shared_latency_cycles", m.shared_latency_cycles);
-  m.l2_latency_cycles = figure_or(spec, "l2_latency_cycles", m.l2_latency_cycles);
-  m.shared_conflict_cycles = figure_or(spec, "shared_conflict_cycles", m.shared_conflict_cycles);
-  m.bulk_latency_cycles = figure_or(spec, "bulk_latency_cycles", m.bulk_latency_cycles);
-  m.box_latency_cycles = figure_or(spec, "box_latency_cycles", m.box_latency_cycles);
-  const auto instructions = [&](const char* name, Multiprocessors::Instructions& of) {
-    of = {figure_or(spec, fmt::format("instructions_{}_lanes", name), 0),
-          figure_or(spec, fmt::format("instructions_{}_cycles", name), 0)};
-  };
-  instructions("int64_add", m.int64_add);
-  instructions("special", m.special);
-  instructions("fp64", m.fp64);
-  instructions("int64_mul", m.int64_mul);
-  instructions("convert", m.convert);
-  instructions("convert_fp16", m.convert_fp16);
-  instructions("convert_fp64", m.convert_fp64);
-  instructions("popc", m.popc);
-  instructions("shuffle", m.shuffle);
-  instructions("dpx", m.dpx);
   if (spec.d2d) m.bus_bytes_per_s = 2 * spec.d2d->bytes_per_s;
   return m;
 }

@@ -1,5 +1,6 @@
-// What a simulated warp's accesses cost, counted lane by lane from how the device is built. The model's laws
-// (npgpu/model/derive.hpp) are formulas for hardware as it is taught; here nothing but the device's own figures counts.
+// How long a kernel takes on a simulated device, and what a warp's accesses cost, counted lane by lane from how the
+// device is built. The model's laws (npgpu/model/derive.hpp) are formulas for hardware as it is taught; here nothing
+// but the device's own figures counts.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <deque>
 #include <limits>
-#include <map>
 #include <numeric>
 
 #include "netpipe/devices/simulated/json_object.hpp"

@@ -42,7 +42,7 @@ class Node {
 
   const std::filesystem::path& file() const { return file_; }
   std::size_t gpus() const { return gpus_; }
-  // Of one GPU: the node's common spec, with what the graph says of its links among the facts.
+  // The spec of one GPU: the node's common one, with what the graph says of its links among the facts.
   Spec gpu(std::size_t) const;
   DeviceInfo info(std::size_t, const std::string& id) const;
   // Forth and back of each link in turn.

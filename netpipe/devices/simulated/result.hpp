@@ -30,7 +30,7 @@ class Result {
     bytes_ = expected();
     return device_.run_kernel(launch, latency, kernel, payload_, bytes_.size(), gate, touched);
   }
-  // Of what the last run left; nothing if it is right.
+  // What is wrong with what the last run left; nothing if it is right.
   std::optional<std::string> wrong() {
     device_.touch("read back");
     const Bytes wanted = expected();

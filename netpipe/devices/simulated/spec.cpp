@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
 #include <limits>
-#include <string>
+#include <sstream>
 #include <tuple>
-#include <vector>
 
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -85,201 +82,104 @@ Fault read_fault(const JsonObject& from) {
 }
 
 // What transfers do not need: shown with the device, and read by simulations of kernels. The names carry the units, and
-// 0 is as if a key were not there.
-struct HardwareKey {
-  const char* key;
+// 0 is as if a key were not there. data/devices/README.md says what each means.
+struct HardwareKeys {
+  const char* keys;
   double max;
-  bool is_whole;
+  bool are_whole;
 };
-constexpr HardwareKey count_key(const char* key) { return {key, 1e6, true}; }
-constexpr HardwareKey bytes_key(const char* key) { return {key, 1e9, true}; }
-constexpr HardwareKey figure_key(const char* key) { return {key, 1e9, false}; }
-constexpr HardwareKey share_key(const char* key) { return {key, 1, false}; }
-constexpr HardwareKey hardware_keys[] = {
-    count_key("sms"),
-    count_key("idle_sms"),    // of these, to which no block goes
-    count_key("schedulers"),  // of an SM
-    count_key("lanes"),       // FP32, of an SM
-    figure_key("shader_clock_mhz"),
-    figure_key("memory_clock_mhz"),
-    count_key("memory_bus_bits"),
-    bytes_key("l2_bytes"),
-    bytes_key("shared_bytes"),           // of an SM
-    bytes_key("shared_reserved_bytes"),  // that each block takes besides its own
-    bytes_key("registers"),              // of an SM
-    count_key("warps"),                  // resident on an SM
-    count_key("blocks"),                 // resident on an SM
-    count_key("block_threads"),          // most, of a block
-    figure_key("fma_latency_cycles"),
-    figure_key("memory_latency_cycles"),
-    figure_key("memory_read_share"),  // of the rate of reads and writes together
-    figure_key("memory_write_share"),
-    count_key("transaction_bytes"),    // least that the bus moves
-    figure_key("sm_bytes_per_cycle"),  // between an SM and memory
-    count_key("shared_banks"),
-    count_key("bank_bytes"),
-    count_key("sector_bytes"),
-    count_key("line_bytes"),
-    bytes_key("l1_bytes"),
-    figure_key("l1_bytes_per_cycle"),
-    figure_key("l2_gb_s"),
-    figure_key("tensor_fp16"),  // of tensor cores, multiply-adds a cycle of an SM
-    figure_key("tensor_tf32"),
-    figure_key("tensor_fp8"),
-    figure_key("tensor_int8"),
-    figure_key("tensor_fp64"),
-    share_key("mma_share"),  // of wgmma's rate that mma reaches
-    figure_key("tensor_latency_cycles"),
-    figure_key("wgmma_latency_cycles"),
-    count_key("cluster_blocks"),
-    figure_key("cluster_latency_cycles"),
-    figure_key("cluster_bytes_per_cycle"),
-    figure_key("shared_latency_cycles"),
-    figure_key("shared_conflict_cycles"),
-    figure_key("l2_latency_cycles"),
-    figure_key("bulk_latency_cycles"),
-    figure_key("box_latency_cycles"),
-    figure_key("instructions_int64_add_lanes"),
-    figure_key("instructions_int64_add_cycles"),
-    figure_key("instructions_special_lanes"),
-    figure_key("instructions_special_cycles"),
-    figure_key("instructions_fp64_lanes"),
-    figure_key("instructions_fp64_cycles"),
-    figure_key("instructions_int64_mul_lanes"),
-    figure_key("instructions_int64_mul_cycles"),
-    figure_key("instructions_convert_lanes"),
-    figure_key("instructions_convert_cycles"),
-    figure_key("instructions_convert_fp16_lanes"),
-    figure_key("instructions_convert_fp16_cycles"),
-    figure_key("instructions_convert_fp64_lanes"),
-    figure_key("instructions_convert_fp64_cycles"),
-    figure_key("instructions_popc_lanes"),
-    figure_key("instructions_popc_cycles"),
-    figure_key("instructions_shuffle_lanes"),
-    figure_key("instructions_shuffle_cycles"),
-    figure_key("instructions_dpx_lanes"),
-    figure_key("instructions_dpx_cycles"),
-    figure_key("constant_bytes_per_cycle"),
-    count_key("branch_lanes"),
-    count_key("shared_atomic_lanes"),
-    figure_key("l2_atomics_g_s"),
-    figure_key("l2_atomics_one_word_g_s"),
-    count_key("hardware_queues"),
-    figure_key("stream_create_us"),  // t_sc
-    figure_key("stream_destroy_us"),
-    figure_key("kernel_launch_us"),
-    figure_key("kernel_gap_us"),
-    figure_key("kernel_latency_us"),
-    figure_key("energy_idle_w"),  // what npgpu energy measures: with a context, and without
-    figure_key("energy_no_context_w"),
-    share_key("energy_zeros_share"),  // of what other operands take
-    share_key("energy_pattern_share"),
-    share_key("energy_sigma"),         // of a window's power
-    figure_key("energy_fma_fp32_pj"),  // an operation or a byte, over idle
-    figure_key("energy_fma_fp64_pj"),
-    figure_key("energy_fma_int32_pj"),
-    figure_key("energy_fma_fp16_pj"),
-    figure_key("energy_fma_bf16_pj"),
-    figure_key("energy_mma_fp16_pj"),
-    figure_key("energy_mma_bf16_pj"),
-    figure_key("energy_mma_tf32_pj"),
-    figure_key("energy_mma_fp8_pj"),
-    figure_key("energy_mma_int8_pj"),
-    figure_key("energy_mma_fp64_pj"),
-    figure_key("energy_wgmma_fp16_pj"),
-    figure_key("energy_wgmma_bf16_pj"),
-    figure_key("energy_wgmma_tf32_pj"),
-    figure_key("energy_wgmma_fp8_pj"),
-    figure_key("energy_wgmma_int8_pj"),
-    figure_key("energy_read_global_pj"),
-    figure_key("energy_read_l2_pj"),
-    figure_key("energy_read_l1_pj"),
-    figure_key("energy_read_shared_pj"),
-    figure_key("energy_write_global_pj"),
-    figure_key("energy_copy_global_pj"),
-    figure_key("energy_h2d_pj"),
-    figure_key("energy_d2h_pj"),
-    figure_key("energy_peer_pj"),
-    figure_key("empty_kernel_us"),  // from here on what npgpu calls times
-    figure_key("call_launch_us"),
-    figure_key("call_argument_byte_us"),
-    figure_key("call_cooperative_launch_us"),
-    figure_key("call_signal_us"),
-    figure_key("call_event_wait_us"),
-    figure_key("call_event_elapsed_us"),
-    figure_key("call_callback_us"),
-    figure_key("call_memset_us"),
-    figure_key("call_malloc_free_us"),
-    figure_key("call_pool_alloc_free_us"),
-    figure_key("call_free_us"),
-    figure_key("call_pool_free_us"),
-    figure_key("call_pool_trim_us"),
-    figure_key("call_managed_free_us"),
-    figure_key("page_fault_us"),  // of managed memory: what a fault takes, and brings; and rates of what moves
-    figure_key("fault_bytes"),
-    figure_key("migrate_to_device_gb_s"),
-    figure_key("migrate_to_host_gb_s"),
-    figure_key("clears_gb_s"),     // how fast the driver clears memory that was freed
-    figure_key("clearing_slows"),  // time of a read meanwhile, over that of one alone
-    figure_key("call_graph_launch_us"),
-    figure_key("graph_chain_kernel_us"),
-    figure_key("graph_fork_kernel_us"),
-    figure_key("call_graph_instantiate_us"),
-    figure_key("graph_instantiate_kernel_us"),
-    figure_key("call_graph_update_us"),
-    figure_key("graph_update_kernel_us"),
-    figure_key("interface_row_us"),
-    figure_key("pieces_loop_call_us"),  // from here on what npgpu pieces times
-    figure_key("pieces_loop_host_us"),
-    figure_key("pieces_loop_piece_us"),
-    share_key("pieces_loop_share"),
-    figure_key("pieces_copy_2d_call_us"),
-    figure_key("pieces_copy_2d_host_us"),
-    figure_key("pieces_copy_2d_piece_us"),
-    share_key("pieces_copy_2d_share"),
-    figure_key("pieces_copy_3d_call_us"),
-    figure_key("pieces_copy_3d_host_us"),
-    figure_key("pieces_copy_3d_piece_us"),
-    share_key("pieces_copy_3d_share"),
-    figure_key("pieces_batch_call_us"),
-    figure_key("pieces_batch_host_us"),
-    figure_key("pieces_batch_piece_us"),
-    share_key("pieces_batch_share"),
-    figure_key("pieces_graph_call_us"),
-    figure_key("pieces_graph_host_us"),
-    figure_key("pieces_graph_piece_us"),
-    share_key("pieces_graph_share"),
-    figure_key("pieces_kernel_call_us"),
-    figure_key("pieces_kernel_host_us"),
-    figure_key("pieces_kernel_piece_us"),
-    share_key("pieces_kernel_share"),
-    figure_key("gemm_fp32_64_gflops"),  // products of matrices whose m, n and k this divides
-    figure_key("gemm_fp32_32_gflops"),
-    figure_key("gemm_fp32_16_gflops"),
-    figure_key("gemm_fp32_8_gflops"),
-    figure_key("gemm_fp32_1_gflops"),
-    figure_key("gemm_fp64_64_gflops"),
-    figure_key("gemm_fp64_32_gflops"),
-    figure_key("gemm_fp64_16_gflops"),
-    figure_key("gemm_fp64_8_gflops"),
-    figure_key("gemm_fp64_1_gflops"),
-    figure_key("gemm_fp16_64_gflops"),  // and of tensor cores
-    figure_key("gemm_bf16_64_gflops"),
-    figure_key("gemm_tf32_64_gflops"),
-    figure_key("gemm_fp8_64_gflops"),
-    figure_key("gemm_int8_64_gflops"),
-    figure_key("host_gemm_fp32_gflops"),  // and of the host, whatever divides m, n and k
-    figure_key("host_gemm_fp64_gflops"),
+constexpr HardwareKeys counts(const char* keys) { return {keys, 1e6, true}; }
+constexpr HardwareKeys sizes(const char* keys) { return {keys, 1e9, true}; }
+constexpr HardwareKeys figures(const char* keys) { return {keys, 1e9, false}; }
+constexpr HardwareKeys shares(const char* keys) { return {keys, 1, false}; }
+constexpr HardwareKeys hardware_keys[] = {
+    // An SM has lanes of FP32; idle_sms are of the SMs, and get no block.
+    counts("sms idle_sms schedulers lanes"),
+    figures("shader_clock_mhz memory_clock_mhz"),
+    counts("memory_bus_bits"),
+    sizes("l2_bytes"),
+    // What an SM has; of shared memory each block takes shared_reserved_bytes besides its own.
+    sizes("shared_bytes shared_reserved_bytes registers"),
+    // Resident on an SM; block_threads is the most of a block.
+    counts("warps blocks block_threads"),
+    // Shares of the rate of reads and writes together; the bus moves whole transactions.
+    figures("fma_latency_cycles memory_latency_cycles memory_read_share memory_write_share"),
+    counts("transaction_bytes"),
+    figures("sm_bytes_per_cycle"),
+    counts("shared_banks bank_bytes sector_bytes line_bytes"),
+    sizes("l1_bytes"),
+    figures("l1_bytes_per_cycle l2_gb_s"),
+    // Tensor cores, multiply-adds a cycle of an SM; mma_share is the part of wgmma's rate that mma reaches.
+    figures("tensor_fp16 tensor_tf32 tensor_fp8 tensor_int8 tensor_fp64"),
+    shares("mma_share"),
+    figures("tensor_latency_cycles wgmma_latency_cycles"),
+    counts("cluster_blocks"),
+    figures("cluster_latency_cycles cluster_bytes_per_cycle shared_latency_cycles shared_conflict_cycles "
+            "l2_latency_cycles bulk_latency_cycles box_latency_cycles"),
+    figures("instructions_int64_add_lanes instructions_int64_add_cycles instructions_special_lanes "
+            "instructions_special_cycles instructions_fp64_lanes instructions_fp64_cycles "
+            "instructions_int64_mul_lanes instructions_int64_mul_cycles instructions_convert_lanes "
+            "instructions_convert_cycles instructions_convert_fp16_lanes instructions_convert_fp16_cycles "
+            "instructions_convert_fp64_lanes instructions_convert_fp64_cycles instructions_popc_lanes "
+            "instructions_popc_cycles instructions_shuffle_lanes instructions_shuffle_cycles "
+            "instructions_dpx_lanes instructions_dpx_cycles constant_bytes_per_cycle"),
+    counts("branch_lanes shared_atomic_lanes"),
+    figures("l2_atomics_g_s l2_atomics_one_word_g_s"),
+    counts("hardware_queues"),
+    // What streams and kernels cost.
+    figures("stream_create_us stream_destroy_us kernel_launch_us kernel_gap_us kernel_latency_us"),
+    // What npgpu energy measures: W with a context and without, shares of what other operands take, the scatter of a
+    // window, and pJ an operation or a byte over idle.
+    figures("energy_idle_w energy_no_context_w"),
+    shares("energy_zeros_share energy_pattern_share energy_sigma"),
+    figures("energy_fma_fp32_pj energy_fma_fp64_pj energy_fma_int32_pj energy_fma_fp16_pj energy_fma_bf16_pj "
+            "energy_mma_fp16_pj energy_mma_bf16_pj energy_mma_tf32_pj energy_mma_fp8_pj energy_mma_int8_pj "
+            "energy_mma_fp64_pj energy_wgmma_fp16_pj energy_wgmma_bf16_pj energy_wgmma_tf32_pj "
+            "energy_wgmma_fp8_pj energy_wgmma_int8_pj energy_read_global_pj energy_read_l2_pj "
+            "energy_read_l1_pj energy_read_shared_pj energy_write_global_pj energy_copy_global_pj "
+            "energy_h2d_pj energy_d2h_pj energy_peer_pj"),
+    // What npgpu calls times.
+    figures("empty_kernel_us call_launch_us call_argument_byte_us call_cooperative_launch_us call_signal_us "
+            "call_event_wait_us call_event_elapsed_us call_callback_us call_memset_us call_malloc_free_us "
+            "call_pool_alloc_free_us call_free_us call_pool_free_us call_pool_trim_us call_managed_free_us"),
+    // Managed memory: what a fault takes and brings, and the rates of what moves.
+    figures("page_fault_us fault_bytes migrate_to_device_gb_s migrate_to_host_gb_s"),
+    // How fast the driver clears freed memory, and the time of a read meanwhile over that of one alone.
+    figures("clears_gb_s clearing_slows"),
+    figures("call_graph_launch_us graph_chain_kernel_us graph_fork_kernel_us call_graph_instantiate_us "
+            "graph_instantiate_kernel_us call_graph_update_us graph_update_kernel_us interface_row_us"),
+    // What npgpu pieces times.
+    figures("pieces_loop_call_us pieces_loop_host_us pieces_loop_piece_us"),
+    shares("pieces_loop_share"),
+    figures("pieces_copy_2d_call_us pieces_copy_2d_host_us pieces_copy_2d_piece_us"),
+    shares("pieces_copy_2d_share"),
+    figures("pieces_copy_3d_call_us pieces_copy_3d_host_us pieces_copy_3d_piece_us"),
+    shares("pieces_copy_3d_share"),
+    figures("pieces_batch_call_us pieces_batch_host_us pieces_batch_piece_us"),
+    shares("pieces_batch_share"),
+    figures("pieces_graph_call_us pieces_graph_host_us pieces_graph_piece_us"),
+    shares("pieces_graph_share"),
+    figures("pieces_kernel_call_us pieces_kernel_host_us pieces_kernel_piece_us"),
+    shares("pieces_kernel_share"),
+    // Products of matrices whose m, n and k the number divides; of the host, whatever divides them.
+    figures("gemm_fp32_64_gflops gemm_fp32_32_gflops gemm_fp32_16_gflops gemm_fp32_8_gflops "
+            "gemm_fp32_1_gflops gemm_fp64_64_gflops gemm_fp64_32_gflops gemm_fp64_16_gflops "
+            "gemm_fp64_8_gflops gemm_fp64_1_gflops gemm_fp16_64_gflops gemm_bf16_64_gflops "
+            "gemm_tf32_64_gflops gemm_fp8_64_gflops gemm_int8_64_gflops host_gemm_fp32_gflops "
+            "host_gemm_fp64_gflops"),
 };
 
 Facts read_hardware(const JsonObject& from) {
   Facts facts;
   if (from.has("compute_capability")) facts.emplace_back("compute_capability", from.text("compute_capability"));
-  for (const auto& [key, max, is_whole] : hardware_keys) {
-    if (!from.has(key)) continue;
-    const double value = is_whole ? from.whole_number(key, {0, max}) : from.number(key, {0, max});
-    if (value == std::floor(value)) facts.emplace_back(key, static_cast<std::int64_t>(value));
-    else facts.emplace_back(key, value);
+  for (const auto& [keys, max, are_whole] : hardware_keys) {
+    std::istringstream words(keys);
+    for (std::string key; words >> key;) {
+      if (!from.has(key)) continue;
+      const double value = are_whole ? from.whole_number(key, {0, max}) : from.number(key, {0, max});
+      if (value == std::floor(value)) facts.emplace_back(key, static_cast<std::int64_t>(value));
+      else facts.emplace_back(key, value);
+    }
   }
   return facts;
 }

@@ -1,8 +1,5 @@
 #include "netpipe/devices/simulated/timeline.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace npgpu::simulated {
 
 namespace {

@@ -1,4 +1,5 @@
-// What a simulated stream remembers: how many of its operations have ended and when, its gate, and its marks.
+// What happens when on a simulated device's copy engines, and what its streams remember: how many of its operations
+// have ended and when, its gate, and its marks.
 #pragma once
 
 #include <algorithm>

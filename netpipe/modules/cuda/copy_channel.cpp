@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/host/facts.hpp"
-#include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/engine/copy_cases.hpp"

@@ -1,4 +1,4 @@
-// Where a copy's bytes lie: which memory is at each end of a case, and how much of it the case takes.
+// Copies of CUDA: where their bytes lie, which cases there are, and the channel of every one.
 #pragma once
 
 #include <cstddef>
@@ -143,7 +143,7 @@ class CopyBuffers : public Channel {
  protected:
   CopyBuffers(const TransferCase&, std::uint64_t max_bytes, Seconds gate_time_out, Owner target);
 
-  // Of the next copy there, and of the copy back of what arrived last.
+  // Addresses of the next copy there, and of the copy back of what arrived last.
   void* to() const { return target_first_ + next_; }
   const void* from() const { return source_first_ + next_; }
   void* landing() const { return landing_first_ + last_; }
