@@ -10,7 +10,7 @@ namespace npgpu::migration {
 
 namespace {
 
-constexpr std::uint64_t sizes[] = {2 * MiB, 16 * MiB, 128 * MiB};
+constexpr std::uint64_t copied_bytes[] = {2 * MiB, 16 * MiB, 128 * MiB};
 constexpr std::uint64_t touched_bytes = 64 * MiB;
 constexpr std::uint32_t strides[] = {4 * KiB / word_bytes, 64 * KiB / word_bytes, 2 * MiB / word_bytes};
 
@@ -52,7 +52,7 @@ std::vector<Shape> shapes(const ProbeCase& c, const Layout& l) {
         all.push_back({.access_bytes = word_bytes, .bytes = touched_bytes, .stride = stride, .pages = pages});
       continue;
     }
-    for (const std::uint64_t bytes : sizes) {
+    for (const std::uint64_t bytes : copied_bytes) {
       Shape shape{.access_bytes = access_bytes, .bytes = bytes, .pages = pages};
       if (by_a_grid(c)) std::tie(shape.blocks, shape.threads, shape.ilp) = std::tuple(2 * l.units, threads, accesses);
       all.push_back(shape);
