@@ -197,6 +197,7 @@ TEST_CASE("a title names the GPUs, and renaming them keeps their order") {
 TEST_CASE("a library in the place of NCCL is found at run time, and what is wrong with it is said in one sentence") {
   const auto loaded = [](const std::string& path) {
     setenv("NPGPU_NCCL", path.c_str(), 1);
+    for (const char* told : {"NCCL_VERSION", "NCCL_DEBUG", "NCCL_ALGO", "NCCL_PROTO"}) unsetenv(told);
     setenv("NCCL_NVLS_ENABLE", "0", 1);
     const nccl::Library library = nccl::load();
     unsetenv("NPGPU_NCCL");

@@ -56,7 +56,7 @@ while (plain := re.sub(r"<[^<>()]*>", "", defined)) != defined:  # arguments of 
     defined = plain
 known = set(re.findall(r"npgpu::(?:\w+::)*(\w+)(?:\[abi:\w+\])?\(", defined))
 checked, missing = 0, []
-for header in sorted(glob.glob(os.path.join(ROOT, "include/npgpu/*.hpp"))):
+for header in sorted(glob.glob(os.path.join(ROOT, "include/npgpu/*/*.hpp"))):
     for name in declared(header):
         checked += 1
         if name not in known:

@@ -387,15 +387,13 @@ Command matrix() {
       "interval holds its limit; not judged 4, others used the GPUs; 77, there is no GPU.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",
-       "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa", "npgpu matrix --only processes"},
+       "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
              Option("only", "pairs,both,host,latency,together,numa"), Option("access", "write,read"),
              Option("executor", "copy-engine,sm-kernel"),
-             Option(
-                 "sizes", {},
-                 "Default: 512 MiB between GPUs, 128 MiB with the host, 64 MiB of processes, of simulated ones 1 MiB."),
+             Option("sizes", {}, "Default: 512 MiB between GPUs, 128 MiB with the host, 1 MiB with simulated ones."),
              "every-pair"}}}),
       run_matrix};
 }

@@ -85,13 +85,17 @@ class OpenclAtomicsRunner final : public OpenclSumsRunner {
   std::uint32_t steps_ = 0;  // of the last run
 };
 
-std::optional<std::string> lacks_atomics(const ProbeCase& c) {
+std::optional<std::string> refuses_atomics(const ProbeCase& c) {
   if (opencl::is_cpu(c.device)) return "a CPU's core does additions one after the other: work-items are no lanes there";
+  return std::nullopt;
+}
+std::optional<std::string> lacks_atomics(const ProbeCase& c) {
   return c.space == Space::shared ? why_no_local_memory(c.device) : std::nullopt;
 }
 
 const OpenCl atomics_by_opencl({{.name = "atomics",
                                  .open = runs<OpenclAtomicsRunner>,
+                                 .refuses_case = refuses_atomics,
                                  .lacks = lacks_atomics,
                                  .limit = [](const ProbeCase&, const Layout&) -> Limit {
                                    return {not_measured, "unknown: OpenCL gives no rate of atomics"};
