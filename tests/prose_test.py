@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Pages are in short sentences and plain words: none has more than 35 words, outside of tables and blocks of code, and none
-has a word that readers stumbled over."""
+has a word that readers stumbled over. Sources of the program have no comment that begins with "Of", and at most 450 lines."""
 import glob
 import os
 import re
@@ -17,6 +17,11 @@ STUMBLED = {"beside": "next to, with", "tells": "says", "told": "said, distingui
             "likewise": "also", "held against": "compared with", "anew": "again", "thereof": "of it", "in place of": "instead of",
             "but for": "except"}
 WORDS = re.compile(r"\b(" + "|".join(STUMBLED) + r")\b", re.IGNORECASE)
+SOURCES = sorted(path for folder in ("netpipe", "probes", "include")
+                 for path in glob.glob(f"{folder}/**/*.*", root_dir=ROOT, recursive=True) if os.path.isfile(os.path.join(ROOT, path)))
+LINES = 450
+# The first line of a comment. A sentence may go on with "of".
+FRAGMENT = re.compile(r"(?<!//)(?://+|/\*+)\s*Of\s")
 ITEM = re.compile(r"^\s*([-*]|\d+\.|#+|\|)\s")
 
 
@@ -63,17 +68,30 @@ def complaints(page, text):
     return found
 
 
+def of_source(path, text):
+    """Not of text in raw strings, which the program prints."""
+    lines = re.sub(r'R"(\w*)\(.*?\)\1"', lambda raw: "\n" * raw[0].count("\n"), text, flags=re.DOTALL).splitlines()
+    return [*(f"{path}:{number}: a comment begins with 'Of': {line.strip()}" for number, line in enumerate(lines, 1) if FRAGMENT.search(line)),
+            *[f"{path}: {len(lines)} lines, {LINES} at most"] * (len(lines) > LINES)]
+
+
 # What must be found, and what must not: a page in which each thing is once.
 long = " ".join(["word"] * (LONGEST + 1))
 assert len(complaints("made.md", f"{long}.\n\n- {long}\n\n    {long}\n\n```\n{long}\n```\n| a | {long} |\nShort. `{long}` is one word.\n")) == 2
 assert len(complaints("made.md", "A node whose link is slow. `--beside` is an option.\n| cell | what was told |\n\n    whose\n")) == 2
 assert not complaints("made.md", " ".join(["word"] * LONGEST) + ". Another.\n")
 assert not complaints("data/TRACE_FORMAT.md", long)
+assert len(of_source("made.cpp", "// Of a point.\n  int x;  // Of it.\n/* Of all. */\n// A fraction\n// of it. Of which?\n//Often.\n")) == 3
+assert of_source("made.cpp", 'R"(\n// Of one.\n)"; // Of two.')[0].startswith("made.cpp:3: ")
+assert len(of_source("made.cpp", "\n" * (LINES + 1))) == 1 and not of_source("made.cpp", "\n" * LINES)
 
 failures = []
 for page in PAGES:
     with open(os.path.join(ROOT, page), encoding="utf-8") as file:
         failures += complaints(page, file.read())
+for path in SOURCES:
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        failures += of_source(path, file.read())
 print(*failures, sep="\n")
-print(f"{len(PAGES)} pages, {len(failures)} sentences to mend")
-sys.exit(1 if failures or len(PAGES) < 40 else 0)
+print(f"{len(PAGES)} pages, {len(SOURCES)} sources, {len(failures)} places to mend")
+sys.exit(1 if failures or len(PAGES) < 40 or len(SOURCES) < 400 else 0)
