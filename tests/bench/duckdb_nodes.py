@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Three questions to the Parquet of 10,000 nodes, answered by DuckDB; each is to take less than 10 s.
 
-    duckdb_nodes.py build/default/npgpu [--nodes 10000] [--folder DIR] [--keep]
+    duckdb_nodes.py build/default/npgpu [--nodes 10000] [--folder DIR]
 
 The nodes are made from the kept traces of npgpu characterize (h200_run_c and _d, of one GPU): all their points and
 facts, each node with a name and a GPU of its own and each number perturbed by a share of 0.3 %, twenty nodes with a link
 of half the width or with memory that is 8 % slower. The tables are written as npgpu.parquet writes them, a hundred nodes
 a file. Needs pyarrow and duckdb (pip install pyarrow duckdb)."""
 import argparse
+import contextlib
 import os
 import resource
-import shutil
 import sys
 import tempfile
 import time
@@ -114,7 +114,11 @@ def main():
     parser.add_argument("--nodes", type=int, default=10000)
     parser.add_argument("--folder", help="where the tables are made, if they are not there yet (default: a temporary one)")
     args = parser.parse_args()
-    folder = args.folder or tempfile.mkdtemp(prefix="npgpu-nodes-")
+    with contextlib.nullcontext(args.folder) if args.folder else tempfile.TemporaryDirectory(prefix="npgpu-nodes-") as folder:
+        return ask(args, folder)
+
+
+def ask(args, folder):
     sick = None
     if not os.path.isdir(os.path.join(folder, "batch0000")):
         begun = time.perf_counter()
@@ -140,8 +144,6 @@ def main():
             found = {row[0] for row in answer}
             print(f"  {len(found & set(sick))} of {len(sick)} sick nodes found, {len(found - set(sick))} others")
     print(f"most memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
-    if not args.folder:
-        shutil.rmtree(folder)
     return 1 if worst > MOST_S else 0
 
 

@@ -2,7 +2,7 @@
 """npgpu fleet over many traces with planted outliers: what it finds, what it finds wrongly, how long and how much memory
 it takes.
 
-    fleet.py PROGRAM [--traces 10000] [--outliers 20] [--folder FOLDER] [--keep] [--seed 1]
+    fleet.py PROGRAM [--traces 10000] [--outliers 20] [--folder FOLDER] [--seed 1]
 
 Each trace is a whole one: the kept trace of npgpu check on an H200, with a host, a GPU and a run of its own, and with
 times that scatter as those of runs of npgpu characterize on one H200 did (npgpu f36379f, three runs). How GPUs
@@ -13,12 +13,12 @@ case without figures.
 The traces are made by writing numbers into copies of one uncompressed trace, which takes milliseconds.
 """
 import argparse
+import contextlib
 import io
 import json
 import os
 import random
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -241,17 +241,23 @@ def judge(report, planted):
     return hits, set(planted) - hits, set(found) - set(planted), other
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def parser_of(description, **numbers):
+    """A program, a folder where the traces stay, and numbers with their defaults."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--traces", type=int, default=10000)
-    parser.add_argument("--outliers", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder")
-    parser.add_argument("--keep", action="store_true")
-    options = parser.parse_args()
-    folder = options.folder or tempfile.mkdtemp(prefix="npgpu-fleet-")
-    try:
+    for name, usual in numbers.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=int, default=usual)
+    return parser
+
+
+def folder_of(options):
+    return contextlib.nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory(prefix="npgpu-fleet-")
+
+
+def main():
+    options = parser_of(__doc__, traces=10000, outliers=20, seed=1).parse_args()
+    with folder_of(options) as folder:
         begin = time.time()
         planted = make(folder, options.traces, options.outliers, options.seed)
         size = sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(folder) for name in names)
@@ -268,11 +274,7 @@ def main():
             print("false:", uuid, one["findings"][0]["what"], one["findings"][0]["text"])
         for uuid, causes in sorted(other.items()):
             print("another cause:", uuid, planted[uuid], causes)
-        failed = missed or other or len(false) > 5
-        return 1 if failed else 0
-    finally:
-        if not options.keep and not options.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        return 1 if missed or other or len(false) > 5 else 0
 
 
 if __name__ == "__main__":

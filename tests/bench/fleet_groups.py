@@ -72,19 +72,18 @@ def main():
                 codes = collections.Counter(code for code, _ in results)
                 print(f"{scatter:8.3f} {int(size):5} {len(results):7}  {dict(sorted(codes.items()))}; "
                       f"{sum(len(named) for _, named in results)}", flush=True)
-        print(f"{'scatter':>8} {'GPUs':>5} {'slow':>5} {'rate':>7}  fleets; the slow one found, others named, undecided")
+        print(f"{'scatter':>8} {'GPUs':>5} {'slow':>5} {'rate':>7}  fleets; the slow one found, others named")
         for scatter in options.scatter:
             for share in options.slow:
                 for rate, names in SLOW.items():
                     slow = traces(scatter, max(1, options.fleets // 10), [(name, 1 - share) for name in names])
                     for size in options.sizes:
                         fleets = [[one, *chance.sample(pools[scatter], int(size) - 1)] for one in slow]
-                        found = others = undecided = 0
-                        for (code, named), one in zip(all_judged(fleets), slow):
+                        found = others = 0
+                        for (_, named), one in zip(all_judged(fleets), slow):
                             found += host_of(one) in named
                             others += len(set(named) - {host_of(one)})
-                            undecided += code == 8
-                        print(f"{scatter:8.3f} {int(size):5} {share:5.2f} {rate:>7}  {len(fleets)}; {found}, {others}, {undecided}", flush=True)
+                        print(f"{scatter:8.3f} {int(size):5} {share:5.2f} {rate:>7}  {len(fleets)}; {found}, {others}", flush=True)
 
 
 main()

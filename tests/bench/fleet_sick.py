@@ -2,7 +2,7 @@
 """npgpu fleet over traces with sick GPUs and hosts of kinds that administrators report, written down before it was known
 how fleet decides: what it finds, by kind, with which cause, and what it finds wrongly.
 
-    fleet_sick.py PROGRAM [--traces 2400] [--of-each 3] [--folder FOLDER] [--keep] [--seed 1] [--healthy]
+    fleet_sick.py PROGRAM [--traces 2400] [--of-each 3] [--folder FOLDER] [--seed 1] [--healthy]
 
 Traces are those of fleet.py; in addition all GPUs of a host share what its processor does to calls and small copies
 (4 % from host to host). The kinds, and how much slower they are:
@@ -20,21 +20,17 @@ Traces are those of fleet.py; in addition all GPUs of a host share what its proc
     clones         the UUIDs of one host are those of another, too; one of them has half a link
     nvlink         of two GPUs of a node one direction at 17/18 (traces of npgpu matrix, in a fleet of their own)
 """
-import argparse
 import io
 import json
 import os
 import random
-import shutil
 import sys
-import tempfile
 
 import fleet
 import h5py
 import numpy
 
 OF_GPU = ("half-h2d", "memory-3%", "lost-sm", "ecc-slow", "late-throttle", "far-numa", "iommu", "base-clock", "power-cap")
-OF_HOST = ("slow-host",)
 OF_HOSTS = 0.04
 MATRIX = os.path.join(fleet.SOURCE, "data/traces/h200x2_matrix.h5")
 IS_MEMORY = "bandwidth"
@@ -52,20 +48,11 @@ def changed(facts):
     return image
 
 
-class SickImages:
-    def __init__(self):
-        count, watt = numpy.int64, numpy.float64
-        self.plain = fleet.Image()
-        self.of = {"lost-sm": changed({"gpu0": {"multiprocessors": count(131)}}),
-                   "ecc-slow": changed({"gpu0_after": {"ecc_corrected_volatile": count(900),
-                                                       "remapped_rows_corrected": count(1)}}),
-                   "iommu": changed({"gpu0": {"iommu_domain": "DMA"}}),
-                   "power-cap": changed({"gpu0": {"power_limit_w": watt(500)}})}
-
-    def of_kind(self, kind, number):
-        if kind == "ecc-slow" and number % 3:
-            return self.plain
-        return self.of.get(kind, self.plain)
+def images_of_kinds():
+    count, watt = numpy.int64, numpy.float64
+    return {"lost-sm": changed({"gpu0": {"multiprocessors": count(131)}}),
+            "ecc-slow": changed({"gpu0_after": {"ecc_corrected_volatile": count(900), "remapped_rows_corrected": count(1)}}),
+            "iommu": changed({"gpu0": {"iommu_domain": "DMA"}}), "power-cap": changed({"gpu0": {"power_limit_w": watt(500)}})}
 
 
 def make_sick(trace, image, kind, noise, of_host):
@@ -128,11 +115,10 @@ LAST_S = last_begin()
 
 def make(folder, traces, of_each, seed, healthy):
     """Returns the kinds that are planted by (host, UUID), and by host."""
-    images, chosen = SickImages(), random.Random(seed)
-    hosts = traces // 8
-    sick_hosts = chosen.sample(range(hosts), (len(OF_HOST) + 2) * of_each)
-    of_host = {host: OF_HOST[i % 2] for i, host in enumerate(sick_hosts[:2 * of_each])}
-    clones = list(zip(sick_hosts[2 * of_each:3 * of_each], sick_hosts[3 * of_each:]))
+    plain, images, chosen = fleet.Image(), images_of_kinds(), random.Random(seed)
+    sick_hosts = chosen.sample(range(traces // 8), 3 * of_each)
+    of_host = dict.fromkeys(sick_hosts[:of_each], "slow-host")
+    clones = list(zip(sick_hosts[of_each:2 * of_each], sick_hosts[2 * of_each:]))
     free = [number for number in range(traces) if number // 8 not in sick_hosts]
     of_gpu = dict(zip(chosen.sample(free, len(OF_GPU) * of_each), OF_GPU * of_each))
     if healthy:
@@ -144,7 +130,7 @@ def make(folder, traces, of_each, seed, healthy):
         like = next((8 * original + number % 8 for original, clone in clones if clone == host), number)
         is_half = like != number and number % 8 == 3
         kind = "half-h2d" if is_half else kind
-        image = images.of_kind(kind, number)
+        image = plain if kind == "ecc-slow" and number % 3 else images.get(kind, plain)
         bytes_ = image.trace(number, fleet.DRIVERS[0], None, seed)
         uuid = fleet.UUID.format(like + 1)
         if like != number:
@@ -235,17 +221,10 @@ def score(report, planted, hosts):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--traces", type=int, default=2400)
-    parser.add_argument("--of-each", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder")
-    parser.add_argument("--keep", action="store_true")
+    parser = fleet.parser_of(__doc__, traces=2400, of_each=3, seed=1)
     parser.add_argument("--healthy", action="store_true", help="nothing is planted")
     options = parser.parse_args()
-    folder = options.folder or tempfile.mkdtemp(prefix="npgpu-fleet-")
-    try:
+    with fleet.folder_of(options) as folder:
         os.makedirs(os.path.join(folder, "checks"))
         os.makedirs(os.path.join(folder, "matrices"))
         planted, hosts = make(os.path.join(folder, "checks"), options.traces, options.of_each, options.seed, options.healthy)
@@ -255,9 +234,6 @@ def main():
             report = asked(options.program, os.path.join(folder, "matrices"))
             results.append(score(report, dict.fromkeys(of_links, "nvlink"), {}))
         return 1 if any(missed or false for missed, false in results) else 0
-    finally:
-        if not options.keep and not options.folder:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
