@@ -9,13 +9,13 @@ import subprocess
 import time
 
 from npgpu_run import PROGRAM, Checks, folder, needs, run
-from rank_jobs import ENVIRONMENT, QUICK, Jobs, check_pair, ended, need, said, shim, side_by_side, trace
+from rank_jobs import ENVIRONMENT, QUICK, Jobs, check_pair, check_partners, check_spoiled, need, said, shim, side_by_side, trace
 
 h5py = needs("h5py")
 need("mpi")
 check = Checks()
 jobs = Jobs("mpi")
-job, begun = jobs.job, jobs.begun
+job = jobs.job
 SPOIL = """
 #include <mpi.h>
 #include <string.h>
@@ -88,12 +88,7 @@ with folder() as where:
     every_pair = side_by_side(lambda count: job(count, "--sizes", "64", "--rounds", "2", "--trials", "2", "--output",
                                                 f"all{count}.h5", cwd=where), [(3,), (4,)])
     for count, done in zip((3, 4), every_pair):
-        check(done.returncode == 0, f"{count} ranks: {done.stderr[-800:]}")
-        for rank in range(count):
-            complete, series, facts = trace(where, f"all{count}-rank{rank}.h5")
-            pairs = {(source, target) for source, target, _, _ in series}
-            expected = {(f"host@{min(rank, other)}", f"host@{max(rank, other)}") for other in range(count) if other != rank}
-            check(complete == 1 and pairs == expected, f"rank {rank} of {count}: {pairs}")
+        check_partners(check, done, where, f"all{count}", count)
 
     # Wrong numbers and options: one sentence.
     done = job(1, cwd=where)
@@ -115,12 +110,7 @@ with folder() as where:
     if shutil.which("mpicc"):
         done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where,
                    env={"LD_PRELOAD": shim(where, "spoil", SPOIL)})
-        check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
-        check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
-        for rank in (0, 1):
-            _, series, _ = trace(where, f"spoiled-rank{rank}.h5")
-            one = next(iter(series.values()))
-            check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+        check_spoiled(check, done, where)
 
     # A rank that is late is waited for. One that never comes, before MPI begins or after, ends all with one sentence.
     measured = [PROGRAM, "transfer", "--module", "mpi", "--sizes", "8", *QUICK]
@@ -146,38 +136,19 @@ with folder() as where:
                   done.stderr, f"a rank never comes: {done.returncode}: {done.stderr[-800:]}")
             check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")
 
-    # A killed rank: the other one's trace is saved, and both are whole; the run can go on.
-    for killed in (0, 1):
-        process, pids = begun(where)
-        os.kill(pids[killed], signal.SIGKILL)
-        code, out, err = ended(process)
-        check(code != 0, f"rank {killed} killed: exit {code}")
-        check("gone" in err, f"rank {killed} killed: {err[-500:]}")
-        for rank in (0, 1):
-            complete, series, _ = trace(where, f"long-rank{rank}.h5")
-            check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
-                  f"rank {killed} killed: the trace of rank {rank} is whole")
+    jobs.check_lost_ranks(check, where)
     # A signal to one stops both, and both go on.
-    process, pids = begun(where, "--access", "staged")
-    os.kill(pids[1], signal.SIGTERM)
-    code, out, err = ended(process)
+    code, err = jobs.signalled(where, 1, signal.SIGTERM, "--access", "staged")
     check(code == 75 and "--resume" in err, f"stopped: exit {code}: {err[-500:]}")
     # The chunks of points that were visited stay as they are.
     kept = "advised 1, taken 1: 1 5"
     with h5py.File(os.path.join(where, "long-rank0.h5"), "r+") as file:
         file["provenance/ranks_chunks"].attrs["rank1_pingpong1_chunk"] = kept
-    process, pids = begun(where, "--access", "staged", "--resume", fresh=False)
-    os.kill(pids[0], signal.SIGTERM)
-    code, out, err = ended(process)
+    code, err = jobs.signalled(where, 0, signal.SIGTERM, "--access", "staged", "--resume", fresh=False)
     chunks = trace(where, "long-rank0.h5")[2]["ranks_chunks"]
     check(code == 75 and chunks["rank1_pingpong1_chunk"] == kept, f"a run that goes on keeps its chunks: {code}: {chunks}")
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", cwd=where)
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", "--resume", cwd=where)
     check(done.returncode == 0 and "1 kept from before" in done.stdout, f"resumed: {done.stdout[-300:]}{done.stderr[-300:]}")
-    # A rank that hangs is named.
-    process, pids = begun(where, "--rank-timeout", "3s")
-    os.kill(pids[1], signal.SIGSTOP)
-    code, out, err = ended(process)
-    check(code == 1 and re.search(r"rank 1 on \S+ (did not answer for 3 s|is stopped)", err), f"a rank hangs: {code}: {err[-500:]}")
 
 check.finish()

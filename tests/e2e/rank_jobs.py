@@ -2,13 +2,15 @@
 import atexit
 import concurrent.futures
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from npgpu_run import PROGRAM, needs
+from npgpu_run import PROGRAM, needs, run, written
 
 h5py = needs("h5py")
 SESSIONS = tempfile.mkdtemp(prefix="npgpu-mpi-")
@@ -73,6 +75,25 @@ def check_pair(check, done, where):
     return both
 
 
+def check_partners(check, done, where, name, count):
+    """All pairs: each rank's trace has its partners."""
+    check(done.returncode == 0, f"{count} ranks: {done.stderr[-800:]}")
+    for rank in range(count):
+        complete, series, _ = trace(where, f"{name}-rank{rank}.h5")
+        pairs = {(source, target) for source, target, _, _ in series}
+        expected = {(f"host@{min(rank, other)}", f"host@{max(rank, other)}") for other in range(count) if other != rank}
+        check(complete == 1 and pairs == expected, f"rank {rank} of {count}: {pairs}")
+
+
+def check_spoiled(check, done, where):
+    """A lane that was spoiled into spoiled.h5 is found and named, by both ranks."""
+    check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
+    check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
+    for rank in (0, 1):
+        one = next(iter(trace(where, f"spoiled-rank{rank}.h5")[1].values()))
+        check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+
+
 class Jobs:
     """Jobs of one module."""
 
@@ -108,6 +129,25 @@ class Jobs:
             sys.exit(1)
         return process, pids
 
+    def signalled(self, where, rank, number, *arguments, fresh=True):
+        """Exit code and standard error of such a job of which one rank got a signal."""
+        process, pids = self.begun(where, *arguments, fresh=fresh)
+        os.kill(pids[rank], number)
+        code, _, err = ended(process)
+        return code, err
+
+    def check_lost_ranks(self, check, where):
+        """A killed rank: the other one's trace is saved, and both are whole. A rank that hangs is named."""
+        for killed in (0, 1):
+            code, err = self.signalled(where, killed, signal.SIGKILL)
+            check(code != 0 and "gone" in err, f"rank {killed} killed: exit {code}: {err[-500:]}")
+            for rank in (0, 1):
+                complete, series, _ = trace(where, f"long-rank{rank}.h5")
+                check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
+                      f"rank {killed} killed: the trace of rank {rank} is whole")
+        code, err = self.signalled(where, 1, signal.SIGSTOP, "--rank-timeout", "3s")
+        check(code == 1 and re.search(r"rank 1 on \S+ (did not answer for 3 s|is stopped)", err), f"a rank hangs: {code}: {err[-500:]}")
+
 
 def side_by_side(work, cases):
     """What `work` returns for each case, in their order. Three at a time: such jobs mostly wait."""
@@ -118,8 +158,7 @@ def side_by_side(work, cases):
 def shim(where, name, text, *flags):
     """A library that is loaded before all others."""
     source, library = os.path.join(where, name + ".c"), os.path.join(where, name + ".so")
-    with open(source, "w") as file:
-        file.write(text)
+    written(source, text)
     subprocess.run(["mpicc", "-shared", "-fPIC", "-o", library, source, *flags], env=ENVIRONMENT, check=True, timeout=100)
     return library
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from npgpu_run import PROGRAM, Checks, folder, run
-from rank_jobs import QUICK, Jobs, check_pair, ended, need, said, shim, side_by_side, trace
+from rank_jobs import QUICK, Jobs, check_pair, check_partners, check_spoiled, need, said, shim, side_by_side, trace
 
 check = Checks()
 if "ucx needs UCX" in run("info", "--words").out:
@@ -15,7 +15,7 @@ if "ucx needs UCX" in run("info", "--words").out:
     check(refused.code == 2 and "ucx is not in this build: it needs UCX" in refused.err, refused.err)
 need("mpi", "ucx")
 jobs = Jobs("ucx")
-job, begun = jobs.job, jobs.begun
+job = jobs.job
 SHARED = {"UCX_TLS": "sm"}
 # RTLD_NEXT finds nothing of libraries that were opened for libnpgpu_ucx.so alone.
 NEXT = """
@@ -80,12 +80,7 @@ with folder() as where:
 
     # All pairs.
     done = job(3, "--sizes", "64", "--rounds", "2", "--trials", "2", "--output", "all.h5", cwd=where, env=SHARED)
-    check(done.returncode == 0, f"3 ranks: {done.stderr[-800:]}")
-    for rank in range(3):
-        complete, series, facts = trace(where, f"all-rank{rank}.h5")
-        pairs = {(source, target) for source, target, _, _ in series}
-        expected = {(f"host@{min(rank, other)}", f"host@{max(rank, other)}") for other in range(3) if other != rank}
-        check(complete == 1 and pairs == expected, f"rank {rank}: {pairs}")
+    check_partners(check, done, where, "all", 3)
 
     # Wrong numbers and options, and no library: one sentence.
     done = job(1, cwd=where)
@@ -109,12 +104,7 @@ with folder() as where:
         # A spoiled lane is found and named, by both.
         done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where,
                    env={**SHARED, "LD_PRELOAD": shim(where, "spoil", SPOIL, "-ldl")})
-        check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
-        check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
-        for rank in (0, 1):
-            _, series, _ = trace(where, f"spoiled-rank{rank}.h5")
-            one = next(iter(series.values()))
-            check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+        check_spoiled(check, done, where)
         # A rank that hangs while the others wait for its address.
         done = job(2, "--sizes", "8", "--rank-timeout", "3s", "--output", "never.h5", cwd=where,
                    env={"LD_PRELOAD": shim(where, "late", LATE, "-ldl")})
@@ -122,30 +112,10 @@ with folder() as where:
             r"npgpu: rank 1 on \S+ did not answer for 3 s", done.stderr), f"a rank never comes: {done.stderr[-800:]}")
         check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")
 
-    # A killed rank: the other one's trace is saved, and both are whole.
-    for killed in (0, 1):
-        process, pids = begun(where)
-        os.kill(pids[killed], signal.SIGKILL)
-        code, out, err = ended(process)
-        check(code != 0 and "gone" in err, f"rank {killed} killed: exit {code}: {err[-500:]}")
-        for rank in (0, 1):
-            complete, series, _ = trace(where, f"long-rank{rank}.h5")
-            check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
-                  f"rank {killed} killed: the trace of rank {rank} is whole")
+    jobs.check_lost_ranks(check, where)
     # A signal to one stops both, and both go on.
-    process, pids = begun(where)
-    os.kill(pids[1], signal.SIGTERM)
-    code, out, err = ended(process)
-    check(code == 75 and "--resume" in err, f"stopped: exit {code}: {err[-500:]}")
-    process, pids = begun(where, "--resume", fresh=False)
-    os.kill(pids[0], signal.SIGTERM)
-    code, out, err = ended(process)
-    check(code == 75, f"stopped again: exit {code}: {err[-500:]}")
-    # A rank that hangs is named.
-    process, pids = begun(where, "--rank-timeout", "3s")
-    os.kill(pids[1], signal.SIGSTOP)
-    code, out, err = ended(process)
-    check(code == 1 and re.search(r"rank 1 on \S+ (did not answer for 3 s|is stopped)", err),
-          f"a rank hangs: {code}: {err[-500:]}")
+    for rank, how, fresh in ((1, (), True), (0, ("--resume",), False)):
+        code, err = jobs.signalled(where, rank, signal.SIGTERM, *how, fresh=fresh)
+        check(code == 75 and "--resume" in err, f"stopped {how}: exit {code}: {err[-500:]}")
 
 check.finish()
