@@ -1,9 +1,11 @@
 """Every kind of bad input: one sentence that names the culprit, the right exit code, and nothing left behind."""
+import json
 import os
+import shutil
 
 import numpy as np
 
-from npgpu_run import SOURCE, Checks, folder, needs, run
+from npgpu_run import SOURCE, Checks, folder, needs, run, written
 
 h5py = needs("h5py")
 check = Checks()
@@ -269,7 +271,7 @@ def prepare(where):
     whole = open(path("exists.h5"), "rb").read()
     open(path("truncated.h5"), "wb").write(whole[: len(whole) // 2])
     open(path("empty.h5"), "wb").close()
-    open(path("text.h5"), "w").write("this is no HDF5 file\n" * 20)
+    written(path("text.h5"), "this is no HDF5 file\n" * 20)
     with h5py.File(path("foreign.h5"), "w") as f:
         f["data"] = np.arange(10)
     for name, version in (("newer.h5", "4.0"), ("older.h5", "2.0")):
@@ -277,17 +279,12 @@ def prepare(where):
         with h5py.File(path(name), "a") as f:
             f.attrs["schema_version"] = version
     open(path("-dash.h5"), "wb").write(whole)
-    open(path("section.ini"), "w").write("[transfr]\nend = 8\n")
-    open(path("bad.ini"), "w").write("frobnicate = 1\n")
+    written(path("section.ini"), "[transfr]\nend = 8\n")
+    written(path("bad.ini"), "frobnicate = 1\n")
     spec = open(os.path.join(SOURCE, "data/devices/plain.json")).read()
-    open(path("not.json"), "w").write(spec[:40])
-    import json
-    broken = json.loads(spec)
-    broken["memory_bytes"] = "plenty"
-    json.dump(broken, open(path("type.json"), "w"))
-    broken = json.loads(spec)
-    broken["frobnicate"] = 1
-    json.dump(broken, open(path("key.json"), "w"))
+    written(path("not.json"), spec[:40])
+    written(path("type.json"), {**json.loads(spec), "memory_bytes": "plenty"})
+    written(path("key.json"), {**json.loads(spec), "frobnicate": 1})
 
 
 with folder() as where:
@@ -341,8 +338,7 @@ with folder() as where:
 
     # A device's path that is not UTF-8 does not stop a JSON document.
     spec = os.path.join(where, os.fsdecode(b"bad\xff.json"))
-    with open(os.path.join(SOURCE, "data/devices/plain.json")) as original, open(spec, "w") as copy:
-        copy.write(original.read())
+    shutil.copy(os.path.join(SOURCE, "data/devices/plain.json"), spec)
     result = run("transfer", "--device", "sim:" + spec, "--sizes", "8", "--dry-run", "--json")
     check(result.code == 0 and "\ufffd" in result.out, f"a path that is not UTF-8: {result.code} {result.err}")
     os.remove(spec)

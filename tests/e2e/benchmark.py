@@ -9,8 +9,6 @@ import sys
 
 from npgpu_run import PROGRAM, SOURCE, Checks, folder
 
-sys.path.append(os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 from npgpu.study import scores  # noqa: E402
 
 check = Checks()

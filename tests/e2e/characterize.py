@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 
-from npgpu_run import SOURCE, Checks, folder, needs, run, stopped_at
+from npgpu_run import SOURCE, Checks, folder, needs, run, stopped_at, written
 
 h5py = needs("h5py")
 check = Checks()
@@ -23,7 +23,7 @@ def small_h200(where):
     for way in ("h2d", "d2h"):
         spec["links"][way] = {"pinned": spec["links"][way]["pinned"]}
     path = os.path.join(where, "small.json")
-    json.dump(spec, open(path, "w"))
+    written(path, spec)
     return "sim:" + path
 
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import xml.etree.ElementTree
 
-from npgpu_run import SOURCE, Checks, folder, library, run
+from npgpu_run import SOURCE, Checks, folder, library, run, written
 
 h5py, numpy = library("h5py"), library("numpy")
 arguments = argparse.ArgumentParser()
@@ -34,7 +34,7 @@ def causes(found):
 
 def seeded(at, like, seed, **more):
     path = os.path.join(at, f"{os.path.basename(like)[:-5]}-{seed}.json")
-    json.dump({"like": like, "noise": {"seed": seed}, **more}, open(path, "w"))
+    written(path, {"like": like, "noise": {"seed": seed}, **more})
     return f"sim:{path}"
 
 
@@ -151,7 +151,7 @@ def one_of_two(at):
     slow = {"h2d_rate": {"gb_s": 55.4, "back_gb_s": 27.5}, "d2h_rate": {"gb_s": 27.5, "back_gb_s": 55.4}}
     for metric, rates in slow.items():
         spec["instead"] = [{"between": "gpu1", "and": "socket0", "latency_us": 0.5, **rates}]
-        json.dump(spec, open(path, "w"))
+        written(path, spec)
         for how in (["--level", 1], ["--level", 2], ["--level", 2, "--rounds", 13], ["--level", 1, "--rounds", 18])[:4 if metric == "h2d_rate" else 2]:
             done = run("check", *how, "--device", "sim:" + path, "--json")
             wrong = {(f["device"], f["metric"]) for f in json.loads(done.out)["findings"] if f["health"] == "fail"}
@@ -254,7 +254,7 @@ def failures(at):
     # A device that stops answering is broken, whenever that happens, and this cause stands first everywhere.
     lost = os.path.join(at, "lost.json")
     for call in (1, 2, 40, 200, 900):
-        json.dump({"like": HEALTHY, "faults": [{"call": call, "kind": "lost"}]}, open(lost, "w"))
+        written(lost, {"like": HEALTHY, "faults": [{"call": call, "kind": "lost"}]})
         done, found = judged("--level", 1, "--device", f"sim:{lost}")
         check((done.code, found["verdict"]) == (6, "broken") and causes(found) == {"lost"},
               f"lost at call {call}: {done.code} {found['verdict']} {causes(found)}")
@@ -275,7 +275,7 @@ def failures(at):
           f"a healthy device beside a lost one: {done.code} {passed} {[(f['device'], f['metric']) for f in bad(found)]}")
     check(run("check", "--trace", kept).code == 6, "the trace says that it was lost")
     bare = os.path.join(at, "bare.json")
-    json.dump({"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}}, open(bare, "w"))
+    written(bare, {"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}})
     done, found = judged("--level", 1, "--device", f"sim:{bare}")
     missing = {f["metric"] for f in bad(found)}
     check((done.code, found["verdict"]) == (1, "failed to run") and {"compute_rate", "launch_time"} <= missing,
@@ -341,7 +341,7 @@ def references(at):
     # What is itself slow, or did not come to its end, is a doubtful measure, and that is said.
     for verdict, words in (("ok", None), ("slow", "npgpu check calls it slow"), ("broken", "npgpu check calls it broken")):
         doubtful = os.path.join(at, f"{verdict}.json")
-        json.dump({**json.load(open(text)), "verdict": verdict}, open(doubtful, "w"))
+        written(doubtful, {**json.load(open(text)), "verdict": verdict})
         done, found = judged("--trace", good, "--reference", doubtful)
         said = [f["text"] for f in found["findings"] if f["metric"] == "reference"]
         check(done.code == 0 and said == ([f"the reference {verdict}.json may be no good node: {words}"] if words else []), f"{verdict}: {done.code} {said}")
@@ -353,7 +353,7 @@ def references(at):
         said = run("check", "--trace", good, "--reference", cut).out
         check("cut.h5 may be no good node: its run did not reach its end" in said, f"a reference that was cut short: {said}")
     # The last line names what gave a limit: a figure that the reference has not is judged by healthy GPUs.
-    json.dump({**json.load(open(text)), "findings": [{"device": "sim:0", "metric": "h2d_rate", "value": 58e9, "unit": "B/s"}]}, open(text, "w"))
+    written(text, {**json.load(open(text)), "findings": [{"device": "sim:0", "metric": "h2d_rate", "value": 58e9, "unit": "B/s"}]})
     done = run("check", "--trace", good, "--reference", text)
     check("; judged by reference good.json; 27 runs of 7 healthy H200s" in done.out, f"judged by: {done.out.splitlines()[-1]}")
     done = run("check", "--trace", os.path.join(SOURCE, "data/traces/h200_energy.h5"))
@@ -375,13 +375,13 @@ def references(at):
         return {"version": 2, "nccl_version": 22707, "results": rows,
                 "config": {"nthreads": 1, "ngpus": gpus, "devices": [{"rank": 0, "device_info": name}]}}
     for rate, code in ((1900.0, 0), (2200.0, 3)):
-        json.dump(nccl(1, rate), open(text, "w"))
+        written(text, nccl(1, rate))
         done, found = judged("--trace", kept, "--reference", text)
         limits = [f["basis"] for f in found["findings"] if f["metric"] in ("d2d_rate", "h2d_rate")]
         check(done.code == code and sum(limit.startswith("reference good.json") for limit in limits) == 1,
               f"one GPU of nccl-tests copied {rate} GB/s: {done.code} {limits} {done.err}")
     for other, why in ((nccl(8, 1900.0), "several GPUs"), (nccl(1, 1900.0, "NVIDIA B200"), "B200")):
-        json.dump(other, open(text, "w"))
+        written(text, other)
         done = run("check", "--trace", kept, "--reference", text)
         check(done.code == 2 and why in done.err, f"nccl-tests of {why}: {done.code} {done.err}")
     for nonsense in ('{"nccl_version": 1, "config": 2, "results": 3}', "{", "{}", '{"nvbandwidth": {"testcases": [3, {"name": 4}]}}', '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 
-from npgpu_run import SOURCE, Checks, folder, library, run
+from npgpu_run import SOURCE, Checks, folder, library, run, written
 
 h5py, numpy = library("h5py"), library("numpy")
 parser = argparse.ArgumentParser()
@@ -68,8 +68,7 @@ def measured(where, name, plant, seed, command=WHOLE):
     plant(spec)
     spec["noise"]["seed"] = seed
     file = os.path.join(where, "device.json")
-    with open(file, "w") as out:
-        json.dump(spec, out)
+    written(file, spec)
     done = run(*command, "--device", "sim:" + file, "--rounds", "6", "--quiet", "--output", trace)
     # Blocks that were to have a multiprocessor each are wrong where one is idle.
     check(done.code == 0 or plant is idle_multiprocessor, f"{command}: {done.code} {done.err[-300:]}")

@@ -1,13 +1,9 @@
 """npgpu energy on simulated devices, whose spec is the truth: screen, JSON, tables, what is refused, what is resumed."""
 import json
 import os
-import subprocess
-import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, below, folder, python, run
 
-sys.path.insert(0, os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 check = Checks()
 with open(os.path.join(SOURCE, "data", "devices", "h200.json"), encoding="utf-8") as file:
     TRUTH = json.load(file)["hardware"]
@@ -18,9 +14,7 @@ def figures(path):
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     # What is measured is what the spec states, within the interval that is printed.
     one = run("energy", "--device", "sim:h200", "--output", at("all.h5"), "--quiet")
     check(one.code == 0, f"energy: {one.err}")
@@ -74,9 +68,7 @@ with folder() as where:
     real = figures(os.path.join(SOURCE, "data", "traces", "h200_energy.h5"))
     check(140 < real["read memory (random)"]["each_pj"]["value"] < 150, real["read memory (random)"])
     check(real["wgmma fp16 (random)"]["clock_lowered"] and not real["fma fp32 (random)"]["clock_lowered"], "clocks")
-    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "energy", at("operands.h5"), "-o", at("energy.png")],
-                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "NPGPU": PROGRAM},
-                           capture_output=True, text=True, check=False)
+    drawn = python("-m", "npgpu.plots", "energy", at("operands.h5"), "-o", at("energy.png"))
     check(drawn.returncode == 0 and os.path.getsize(at("energy.png")) > 5000, drawn.stderr)
 
     # With characterize, on its screen.

@@ -8,7 +8,7 @@ import glob
 import json
 import os
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, folder, run, written
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("program")
@@ -58,8 +58,7 @@ with folder() as at:
                 if plant:
                     plant(spec)
                 device = os.path.join(at, f"{name}.json")
-                with open(device, "w", encoding="utf-8") as file:
-                    json.dump(spec, file)
+                written(device, spec)
                 level = 2 if plant in (None, slow_memory) else 1  # level 1 sees the others as well
                 done = run("check", "--json", "--level", level, "--device", f"sim:{device}", timeout=600)
                 found = json.loads(done.out)

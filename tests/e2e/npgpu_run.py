@@ -1,5 +1,6 @@
 """Runs the program as a user does. Every script here takes the program's path as its first argument."""
 import importlib
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,9 @@ PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "npgpu"
 os.environ["PATH"] = os.path.dirname(PROGRAM) + os.pathsep + os.environ["PATH"]
 os.environ["NPGPU_WAIT_QUIET"] = "0"  # tests run side by side, and need not wait for each other
 SOURCE = os.environ.get("NPGPU_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
+PLOTS = os.path.join(SOURCE, "plots")  # the Python package
+sys.path.insert(1, PLOTS)
+os.environ["NPGPU"] = PROGRAM  # which the package asks
 
 
 class Result:
@@ -24,6 +28,12 @@ def run(*arguments, cwd=None, env=None, timeout=300):
     environment.update(env or {})
     return Result(subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=environment, timeout=timeout,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True))
+
+
+def python(*words, **more):
+    """As `python3 WORDS` does where the package is installed and the screen has 120 columns."""
+    return subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, **more,
+                          env={**os.environ, "PYTHONPATH": PLOTS, "MPLBACKEND": "Agg", "COLUMNS": "120"})
 
 
 def library(name):
@@ -71,6 +81,18 @@ def stopped_at(is_it, command, number=signal.SIGTERM):
 
 def folder():
     return tempfile.TemporaryDirectory(prefix="npgpu-test-")
+
+
+def below(where):
+    """The path of a name in this folder."""
+    return lambda *names: os.path.join(where, *names)
+
+
+def written(path, content):
+    """The path of a file that now has this content: text, or JSON of whatever else."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content if isinstance(content, str) else json.dumps(content))
+    return path
 
 
 class Checks:

@@ -4,22 +4,18 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, below, folder, python, run, written
 
 check = Checks()
 
 
 def study_of(trace, *arguments):
-    return subprocess.run([sys.executable, "-m", "npgpu.study", trace, "--partitions", *arguments], capture_output=True, text=True,
-                          env={**os.environ, "NPGPU": PROGRAM, "PYTHONPATH": os.path.join(SOURCE, "plots"), "COLUMNS": "120"})
+    return python("-m", "npgpu.study", trace, "--partitions", *arguments)
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
+    at = below(where)
 
     def rows(text):
         return list(csv.DictReader(io.StringIO(text)))
@@ -76,36 +72,33 @@ with folder() as where:
     check(study["fitted"]["sum_slope"] > 0, f"{study['fitted']}")
 
     # The figure, if there is a matplotlib.
-    drawn = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition", at("sim.h5"), "-o", at("partition.svg"),
-                            "--table", os.path.join(SOURCE, "data/papers/003_table4_optimum.csv")],
-                           env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
+    drawn = python("-m", "npgpu.plots", "partition", at("sim.h5"), "-o", at("partition.svg"),
+                            "--table", os.path.join(SOURCE, "data/papers/003_table4_optimum.csv"))
     if "need numpy" not in drawn.stderr:
         check(drawn.returncode == 0, drawn.stderr)
         words = open(at("partition.svg"), encoding="utf-8").read()
         for word in ("SIMULATED", "fp64: number of streams", "refitted", "RTX 2080 Ti"):
             check(word in words, f"the figure says {word}")
         for name, word in (("partition_sums", "ns each"), ("partition_overhead", "Overhead (ms)")):
-            drawn = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), name, at("sim.h5"), "-o", at(name + ".svg")],
-                                   env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
+            drawn = python("-m", "npgpu.plots", name, at("sim.h5"), "-o", at(name + ".svg"))
             check(drawn.returncode == 0, drawn.stderr)
             words = open(at(name + ".svg"), encoding="utf-8").read()
             check("SIMULATED" in words and word in words, f"{name} says {word}")
-        tables = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition_tables", at("sim.h5"), "--papers",
-                                 os.path.join(SOURCE, "data/papers")], env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
+        tables = python("-m", "npgpu.plots", "partition_tables", at("sim.h5"), "--papers",
+                                 os.path.join(SOURCE, "data/papers"))
         check(tables.returncode == 0, tables.stderr)
         # The paper's Table II has 8 streams at 1e6 unknowns with a gain of 1.415968 ms, its Table IV 8 as the best.
         lines = tables.stdout.splitlines()
         check(any(line.startswith("| 8 |") and line.endswith("| 7.401472 | 0.713404 | 1.415968 |") for line in lines), tables.stdout)
         check(any(line.startswith("| 1e+06 |") and line.endswith("| 8 | 8 |") for line in lines), tables.stdout)
         check("## SIMULATED H200, fp64" in tables.stdout and "Table III" in tables.stdout, tables.stdout)
-        other = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition", "-", "-o", at("bad.svg")],
-                               input='{"document": "npgpu-prediction", "version": 1}', capture_output=True, text=True)
+        other = python("-m", "npgpu.plots", "partition", "-", "-o", at("bad.svg"), input='{"document": "npgpu-prediction", "version": 1}')
         check(other.returncode == 2 and "not what 'npgpu report" in other.stderr, other.stderr)
 
     # A wrong result is a failure of the run.
     spec = json.load(open(os.path.join(SOURCE, "data/devices/h200.json")))
     spec["faults"] = [{"call": 12, "every": 3, "kind": "corrupt"}]
-    json.dump(spec, open(at("sick.json"), "w"))
+    written(at("sick.json"), spec)
     sick = run("partition", "--device", "sim:" + at("sick.json"), "--size", "1e5", "--type", "fp64", "--streams", "1,2", "--output", at("sick.h5"), "--quiet")
     check(sick.code == 1 and "wrong at" in sick.err, f"{sick.code}: {sick.err}")
 

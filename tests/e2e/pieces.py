@@ -6,10 +6,8 @@ import os
 import subprocess
 import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, below, folder, run, written
 
-sys.path.insert(0, os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 check = Checks()
 C, SYNC, LATENCY, RATE, GAP = 2.0, 1.0, 2.0, 10e3, 0.5  # us, bytes a us
 SPEC = {"name": "Pieces", "source": "round numbers", "memory_bytes": 1 << 34,
@@ -39,11 +37,8 @@ def advice(path, *words):
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
-    with open(at("exact.json"), "w", encoding="utf-8") as file:
-        json.dump(SPEC, file)
+    at = below(where)
+    written(at("exact.json"), SPEC)
     exact = "sim:" + at("exact.json")
 
     # Every time is the law's, and the fastest way is the one of the shortest true time.
@@ -106,8 +101,7 @@ with folder() as where:
     check(one.code == 2 and "--pieces, --piece-bytes" in one.err, f"too large: {one.code} {one.err}")
 
     # A spoiled piece: the way has no time at that point, and the program fails.
-    with open(at("spoils.json"), "w", encoding="utf-8") as file:
-        json.dump({**SPEC, "faults": [{"call": 2, "every": 2, "kind": "corrupt"}]}, file)
+    written(at("spoils.json"), {**SPEC, "faults": [{"call": 2, "every": 2, "kind": "corrupt"}]})
     one = run("pieces", "--device", "sim:" + at("spoils.json"), "--pieces", 4, "--piece-bytes", 512, "--way", "batch", "--output", at("spoilt.h5"))
     check(one.code == 1 and "expected 0x" in one.err, f"spoilt: {one.code} {one.err}")
     table = tables(at("spoilt.h5"))[0]

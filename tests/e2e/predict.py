@@ -2,7 +2,7 @@
 import json
 import os
 
-from npgpu_run import SOURCE, Checks, folder, needs, run
+from npgpu_run import SOURCE, Checks, below, folder, needs, run
 
 h5py = needs("h5py")
 TRACE = os.path.join(SOURCE, "data", "traces", "h200_streams.h5")
@@ -11,9 +11,7 @@ JOB = ("--bytes-in", "60MiB", "--bytes-out", "60MiB", "--kernel-ms", "1.017")
 
 check = Checks()
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     one = run("predict", TRACE, *JOB)
     check(one.code == 0, one.err)
     for words in ("advised", "the least power of two within 1 %", "best", "buffers", "of device memory", "lean", "error", "bottleneck"):

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, below, folder, run, written
 
 TRACE = os.path.join(SOURCE, "data", "traces", "h200_streams.h5")
 JOB = ("--bytes-in", "60MiB", "--bytes-out", "60MiB", "--kernel-ms", "1.017")
@@ -128,17 +128,14 @@ def check_job(operations, document, what):
 
 check = Checks()
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     for words, form in ((JOB, "void run(const Job& job)"), (UNEVEN, "Chunks take turns"), (SMALL, "constexpr double kernel_ms = 0.001;")):
         code = run("predict", TRACE, *words, "--code")
         check(code.code == 0 and form in code.out and "@" not in code.out, f"{words}: {code.out[:300]}{code.err}")
         check(run("predict", TRACE, *words, "--code", "cuda").out == code.out, "alone it is cuda")
         if nvcc:
-            with open(at("overlap.cu"), "w", encoding="utf-8") as file:
-                file.write(code.out)
+            written(at("overlap.cu"), code.out)
             made = subprocess.run([nvcc, "-std=c++17", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra", "-arch=sm_90", "-c",
                                    "-o", at("overlap.o"), at("overlap.cu")], capture_output=True, text=True)
             check(made.returncode == 0, f"{words}: it compiles: {made.stderr[:600]}")
@@ -150,8 +147,7 @@ with folder() as where:
             check(max(map(len, code.out.splitlines())) <= 120, f"{what}: lines of at most 120 characters")
             os.makedirs(at(library), exist_ok=True)
             for name, text in ((f"{library}.py", fake), ("overlap.py", code.out)):
-                with open(os.path.join(at(library), name), "w", encoding="utf-8") as file:
-                    file.write(text)
+                written(os.path.join(at(library), name), text)
             ran = subprocess.run([sys.executable, "-W", "error", "overlap.py", "done.json"], cwd=at(library), capture_output=True,
                                  text=True)
             check(ran.returncode == 0 and "ms (median of 20); predicted" in ran.stdout, f"{what}: {ran.stdout}{ran.stderr[-400:]}")

@@ -3,7 +3,7 @@ import gc
 import os
 import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder
+from npgpu_run import SOURCE, Checks, folder
 
 try:
     import h5py  # noqa: F401
@@ -12,8 +12,6 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-os.environ["NPGPU"] = PROGRAM
-sys.path.insert(0, os.path.join(SOURCE, "plots"))
 import npgpu  # noqa: E402
 
 check = Checks()

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run, written
 
 if importlib.util.find_spec("reframe") is None:
     print("skipped: ReFrame is not installed (pip install reframe-hpc)")
@@ -37,8 +37,7 @@ with folder() as where:
     told = run("check", "--level", "1", "--device", "sim:h200", "--json")
     check(told.code == 0, told.err)
     good = os.path.join(where, "good.json")
-    with open(good, "w", encoding="utf-8") as file:
-        file.write(told.out)
+    written(good, told.out)
     findings = {one["metric"]: one for one in json.loads(told.out)["findings"]}
 
     code, said, figures = reframe(where, "healthy", device="sim:h200", good_node=good)
@@ -58,8 +57,7 @@ with folder() as where:
     for one in raised["findings"]:
         if one["metric"] == "h2d_rate":
             one["value"] *= 1.2
-    with open(good, "w", encoding="utf-8") as file:
-        json.dump(raised, file)
+    written(good, raised)
     code, said, _ = reframe(where, "below", device="sim:h200", good_node=good)
     check(code != 0 and "h2d_rate_sim_h200" in said and "performance" in said, said)
 

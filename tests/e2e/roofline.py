@@ -2,13 +2,9 @@
 refused, the page, the picture, old traces with points between the roofs, and the roofs of characterize."""
 import json
 import os
-import subprocess
-import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, below, folder, python, run, written
 
-sys.path.insert(0, os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 check = Checks()
 with open(os.path.join(SOURCE, "data", "devices", "h200.json"), encoding="utf-8") as file:
     SPEC = json.load(file)
@@ -37,9 +33,7 @@ def rooflines(path, *words):
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     # One trial of a hundred takes a fifth longer on sim:h200: in a visit of two trials that is a wide interval.
     steady = "sim:" + at("steady.json")
     with open(at("steady.json"), "w", encoding="utf-8") as file:
@@ -70,8 +64,7 @@ with folder() as where:
     check("Roofline of sim:" in html and "ridge at" in html, "the page has the figure")
 
     # Kernels of the user's own. 80 GB take 17.4 ms at 4607 GB/s.
-    with open(at("kernels.csv"), "w", encoding="utf-8") as file:
-        file.write(PROFILE)
+    written(at("kernels.csv"), PROFILE)
     own = rooflines(at("all.h5"), "--counts", "mine=2TFLOP,80GB,40ms", "--counts", "thin=8e9,80GB,20ms,fp32", "--profile",
                     at("kernels.csv"))[0]["kernels"]
     kernels = {k["name"]: k for k in own}
@@ -95,8 +88,7 @@ with folder() as where:
     check("no roof of fp16" in unknown, unknown)
 
     # A kernel's name is text of others.
-    with open(at("odd.csv"), "w", encoding="utf-8") as file:
-        file.write(PROFILE.replace("gemm", "\x1b[31mred\u202e|`x`"))
+    written(at("odd.csv"), PROFILE.replace("gemm", "\x1b[31mred\u202e|`x`"))
     odd = run("roofline", at("all.h5"), "--profile", at("odd.csv")).out
     check("\x1b" not in odd and "\u202e" not in odd and "red" in odd, repr(odd[-400:]))
 
@@ -126,15 +118,10 @@ with folder() as where:
     import npgpu
     table = npgpu.load(old).probes
     check(set(table[table["probe"] == "roofline"]["intensity"]) == {2 ** k for k in range(6, 21)}, "the column")
-    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "roofline", at("all.h5"), "-o", at("roofline.svg")],
-                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "NPGPU": PROGRAM},
-                           capture_output=True, text=True, check=False)
+    drawn = python("-m", "npgpu.plots", "roofline", at("all.h5"), "-o", at("roofline.svg"))
     check(drawn.returncode == 0, drawn.stderr)
-    with open(at("own.json"), "w", encoding="utf-8") as file:
-        file.write(run("roofline", at("all.h5"), "--json", "--counts", "mine=2TFLOP,80GB,40ms").out)
-    named = subprocess.run([sys.executable, "-m", "npgpu.plots", "roofline", at("own.json"), "-o", at("own.svg")],
-                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "NPGPU": PROGRAM},
-                           capture_output=True, text=True, check=False)
+    written(at("own.json"), run("roofline", at("all.h5"), "--json", "--counts", "mine=2TFLOP,80GB,40ms").out)
+    named = python("-m", "npgpu.plots", "roofline", at("own.json"), "-o", at("own.svg"))
     with open(at("own.svg"), encoding="utf-8") as file:
         picture = file.read()
     check(named.returncode == 0 and "mine" in picture and "SIMULATED" in picture, named.stderr)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
+from npgpu_run import PROGRAM, SOURCE, Checks, below, folder, needs, run, written
 
 h5py = needs("h5py")
 KEPT = os.path.join(SOURCE, "data", "traces")
@@ -18,9 +18,7 @@ def text(value):
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     # A host, a user and a path as people have them.
     own = at("own.h5")
     shutil.copy(RUNS[0], own)
@@ -78,8 +76,7 @@ with folder() as where:
 
     def hostile(**changes):
         path = at("hostile.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({**good, **changes}, file)
+        written(path, {**good, **changes})
         return run("report", RUNS[0], "--among", path)
 
     for value in (float("nan"), -1, 0, "1e9", None, [], 1e400):

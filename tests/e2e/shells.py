@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run, written
 
 check = Checks()
 
@@ -111,9 +111,8 @@ def taken_by(tool, *arguments):
 
 with folder() as at:
     for shell in ("bash", "zsh", "fish"):
-        with open(os.path.join(at, f"npgpu.{shell}"), "w") as f:
-            f.write(run("completion", shell).out)
-        taken_by(shell, "-n", f.name)
+        written(os.path.join(at, f"npgpu.{shell}"), run("completion", shell).out)
+        taken_by(shell, "-n", os.path.join(at, f"npgpu.{shell}"))
     if shutil.which("zsh"):  # it is defined and registered where completion is
         done = subprocess.run(["zsh", "-fc", f"autoload -U compinit; compinit -u -d {at}/dump; source {at}/npgpu.zsh; "
                                "print $_comps[npgpu]; functions _npgpu | wc -l"], capture_output=True, text=True)
@@ -130,8 +129,7 @@ with folder() as at:
     all_options(at, commands)
     for page in ["", *commands]:
         name = os.path.join(at, f"npgpu-{page}.1")
-        with open(name, "w") as f:
-            f.write(run("man", *([page] if page else [])).out)
+        written(name, run("man", *([page] if page else [])).out)
         taken_by("groff", "-man", "-Tascii", "-ww", "-z", name)
     check(run("completion", "tcsh").code == 2 and run("man", "nonsense").code == 2, "what there is not is refused")
 check.finish()

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run, written
 
 h5py = needs("h5py")
 check = Checks()
@@ -125,8 +125,7 @@ with folder() as where:
         done = run("check", "--level", "1", "--device", pair, *words)
         check(done.code == 0, f"check {words}: {done.code} {done.out[-500:]}{done.err[-300:]}")
     taken = os.path.join(where, "taken.h5")
-    with open(taken, "w", encoding="utf-8") as file:
-        file.write("somebody's")
+    written(taken, "somebody's")
     done = run("check", "--level", "1", "--device", pair, "--output", taken)
     left = [name for name in parts(where) if name.startswith("taken")]
     check(done.code == 2 and not left, f"refused, it leaves no process and no file: {done.code} {left}")

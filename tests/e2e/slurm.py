@@ -22,7 +22,7 @@ import textwrap
 import time
 import traceback
 
-from npgpu_run import PROGRAM, SOURCE, Checks
+from npgpu_run import PROGRAM, SOURCE, Checks, written
 
 SCRIPTS = os.path.join(os.path.abspath(SOURCE), "slurm")
 DEVICES = os.path.join(os.path.abspath(SOURCE), "data/devices")
@@ -122,8 +122,7 @@ PartitionName=gpu Nodes=ALL Default=YES MaxTime=60 State=UP
         return os.path.join(self.home, *names)
 
     def write(self, name, text):
-        with open(self.at(name), "w", encoding="utf-8") as file:
-            file.write(text)
+        written(self.at(name), text)
 
     def start(self):
         def die_with_parent():  # also where this script is killed

@@ -6,14 +6,11 @@ import re
 import resource
 import signal
 import subprocess
-import sys
 import time
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, library, needs, run
+from npgpu_run import PROGRAM, SOURCE, Checks, below, folder, library, needs, python, run
 
 h5py = needs("h5py")
-sys.path.insert(0, os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 check = Checks()
 SICK = "sim:" + os.path.join(SOURCE, "data", "devices", "soak", "")
 
@@ -28,9 +25,7 @@ def bad(result, level="fail"):
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     # A healthy device: ok, every load at work, nothing falls.
     began = time.time()
     done, found = soak("sim:h200-node", at("well.h5"))
@@ -143,8 +138,7 @@ with folder() as where:
     table, rows = npgpu.load(at("throttles.h5")).soaks, npgpu.load(at("words.h5")).samples("soaks")
     check(len(table) == 300 and set(table["unit"]) == {"B/s", "FLOP/s"}, f"table: {len(table)}, {set(table['unit'])}")
     check({"tensor", "test-read"} <= set(rows["part"]) and (rows["pattern"] != "none").any(), f"samples: {set(rows['part'])}")
-    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "soak", at("hotter.h5"), "-o", at("soak.png")],
-                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots")}, capture_output=True, text=True, check=False)
+    drawn = python("-m", "npgpu.plots", "soak", at("hotter.h5"), "-o", at("soak.png"))
     check(drawn.returncode == 0 and os.path.getsize(at("soak.png")) > 5000, drawn.stderr)
 
 check.finish()

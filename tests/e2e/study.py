@@ -2,13 +2,9 @@
 nothing; of simulated ones; and what the study refuses."""
 import json
 import os
-import subprocess
-import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, below, folder, python, run
 
-sys.path.append(os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 from npgpu.study import scores  # noqa: E402
 from npgpu.study.statistics import spread  # noqa: E402
 
@@ -24,8 +20,7 @@ def study(costs, jobs):
 
 
 def study_prints(*arguments):
-    return subprocess.run([sys.executable, "-m", "npgpu.study", *map(str, arguments)], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "COLUMNS": "120"})
+    return python("-m", "npgpu.study", *map(str, arguments))
 
 
 def at_most(found, name, model=0, **limits):
@@ -96,9 +91,7 @@ def of_a_slower_host():
 
 
 def of_simulated_jobs(where):
-    def at(name):
-        return os.path.join(where, name)
-
+    at = below(where)
     for made in (run("streams", "--device", "sim:h200", "--experiment", "overheads", "--output", at("node.h5"), "--quiet"),
                  run("calls", "--device", "sim:h200", "--append", "--output", at("node.h5"), "--quiet"),
                  run("streams", "--device", "sim:h200", "--experiment", "design", "--workloads", "6", "--seed", "11",

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run, written
 
 h5py = needs("h5py")
 check = Checks()
@@ -52,7 +52,7 @@ with folder() as where:
 
     slow = os.path.join(where, "slow.json")
     spec["links"]["h2d"]["pinned"]["rate_gb_s"] = 5
-    json.dump(spec, open(slow, "w"))
+    written(slow, spec)
     slower = os.path.join(where, "slower.h5")
     made = run("transfer", "--device", "sim:" + slow, "--direction", "h2d,d2h", "--end", "4MiB", "--schedule", "classic", "--target-time", "5ms", "--quiet", "--output", slower)
     check(made.code == 0, made.err)
