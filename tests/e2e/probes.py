@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, library, needs, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, library, needs, run, written
 
 h5py, pandas = needs("h5py"), library("pandas")
 check = Checks()
@@ -48,26 +48,16 @@ def shapes(trace):
 
 
 def simulated(where):
-    """The spec's numbers come back out. gts250 has no noise; the H200's trials spread by 0.2 %."""
-    for name, tolerance in (("gts250", 0.003), ("h200", 0.01)):
+    """The spec's numbers come back out; tests/derive_simulated_test.cpp has each of them."""
+    for name in ("gts250", "h200"):
         trace = os.path.join(where, name + ".h5")
         made = run("probe", "compute,bandwidth", "--device", "sim:" + name, "--quiet", "--output", trace)
         check(made.code == 0 and not made.err and made.out.startswith("done: "), f"{name}: {made.code} {made.err}")
         (device,) = derived(trace)
         check(device["device"] == "sim:" + name and device["simulated"] and device["missing"] == [], f"{name}: {device['missing']}")
         truth, p = spec(name)["hardware"], by_name(device)
-        fmas = truth["lanes"]  # of an SM in a cycle
-        filling = truth["fma_latency_cycles"] * fmas / 32  # warps that fill an SM: 5 and 16, within the blocks that it holds
-        for parameter, expected in (("SM", truth["sms"]), ("N_PPipe", 32), ("lanes", 32), ("L_Pipe", filling),
-                                    ("w*", filling), ("FMA latency", truth["fma_latency_cycles"]), ("lanes*ports", fmas),
-                                    ("Sigma", fmas * truth["fma_latency_cycles"]), ("ports", fmas / 32),
-                                    ("P", 2 * truth["sms"] * fmas * truth["shader_clock_mhz"] * 1e6),
-                                    ("rmw latency", 1e3 * truth["memory_latency_cycles"] / truth["shader_clock_mhz"]),
-                                    ("T_delay", truth["sms"] * truth["blocks"])):
-            value = p[parameter]["estimate"]["value"]
-            # Launches are in the times: a thousandth of a trial of 1 ms is 1 us; the GTS 250 needs 14 us for one.
-            check(abs(value / expected - 1) < tolerance + 0.002, f"{name}: {parameter} {value}, {expected} by the spec")
-            check(p[parameter]["verdict"] != "disagrees", f"{name}: {parameter} {p[parameter]['verdict']}")
+        check(abs(p["SM"]["estimate"]["value"] / truth["sms"] - 1) < 0.01, f"{name}: {p['SM']}")
+        check(not [one for one in p.values() if one["verdict"] == "disagrees"], f"{name}: {p}")
         check(p["SM"]["verdict"] == "agrees" and p["SM"]["reference"] == truth["sms"], f"{name}: SM is compared with the spec")
         table = run("derive", trace)
         check(table.out.startswith("SIMULATED derived parameters of sim:" + name) and "Cp_AA / Cp_OA" in table.out, f"{name}: the table")
@@ -79,7 +69,7 @@ def simulated(where):
 
 
 def patterns(where):
-    """Every law agrees on a device that is built as the guide says; one with wider banks is found."""
+    """What has a law, and how the report says where it holds; tests/patterns_simulated_test.cpp has each law."""
     trace = os.path.join(where, "patterns.h5")
     quick = ["--quiet"]
     made = run("probe", "onchip,access,atomics,divergence,reduction,product,occupancy", "--device", "sim:h200", *quick, "--output", trace, "--json")
@@ -91,30 +81,18 @@ def patterns(where):
         for p in series["points"]:
             check(p["law"]["verdict"] == "agrees" and abs(p["law"]["times"]["value"] / p["law"]["times_by_law"] - 1) < 0.03,
                   f"{named}: {p}")
-    by_stride = {p["stride"]: p["law"] for p in laws["onchip", "shared"]["points"]}
-    check(by_stride[32]["passes"] == 32 and by_stride[33]["passes"] == 1, "a warp's passes by the law")
     occupancy = {(p["registers"], p["shared_bytes"]): p["law"] for p in laws["occupancy", "l2"]["points"]}
     check(occupancy[32, 0]["passes"] == 3 and occupancy[255, 0]["passes"] == 24 and occupancy[32, 227 * 1024]["passes"] == 48,
           f"waves of 16, 2 and 1 blocks: {occupancy}")
     table = run("report", trace, "--all")
     words = " ".join(table.out.split())
     check("agrees (within 5 %) at 12 of 12 shapes" in words and "stride GB/s" in words, f"the table says so: {table.out[:2000]}")
-    (device,) = derived(trace)
-    p = by_name(device)
-    for name, value in (("banks", 32), ("bank width", 4), ("sector size", 32), ("line size", 128), ("L1 bandwidth", 128)):
-        check(abs(p[name]["estimate"]["value"] / value - 1) < 0.03 and p[name]["verdict"] == "agrees", f"{name}: {p[name]}")
-
-    check(0.8 < p["B sum reached"]["estimate"]["value"] / 100 < 0.95 and p["gain of the ladder"]["estimate"]["value"] > 1.2, "the ladder")
 
     wide = spec("h200")
     wide["hardware"]["bank_bytes"] = 8
-    path = os.path.join(where, "wide-banks.json")
-    json.dump(wide, open(path, "w"))
+    path = written(os.path.join(where, "wide-banks.json"), wide)
     made = run("probe", "onchip", "--device", "sim:" + path, *quick, "--output", os.path.join(where, "wide.h5"))
     check(made.code == 0, made.err)
-    (device,) = derived(os.path.join(where, "wide.h5"))
-    width = by_name(device)["bank width"]
-    check(width["estimate"]["value"] == 8 and width["verdict"] == "disagrees", f"banks of 8 bytes are found: {width}")
     table = run("report", os.path.join(where, "wide.h5")).out
     check("; farthest off: " in " ".join(table.split()) and re.search(r"-(49\.[5-9]|50\.[0-4])", table), f"and the law says where it does not hold, and by how much: {table}")
 
