@@ -13,7 +13,7 @@ import subprocess
 import unicodedata
 import xml.etree.ElementTree
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, written
 
 h5py = needs("h5py")
 check = Checks()
@@ -243,8 +243,7 @@ with folder() as where:
     # Devices that a spec names, what a scheduler says of the job, and other programs' files.
     for text in TEXTS:
         word = text.decode("utf-8", "replace").replace("\0", "")
-        with open(at("spec.json"), "w") as f:
-            json.dump({"like": os.path.join(SOURCE, "data", "devices", "h200.json"), "name": word}, f)
+        written(at("spec.json"), {"like": os.path.join(SOURCE, "data", "devices", "h200.json"), "name": word})
         environment = {"SLURM_JOB_ID": "12", "SLURM_JOB_NAME": text_of(text), "SLURM_PROCID": "0", "SLURMD_NODENAME": text_of(text)}
         for arguments in (["info", "--device", "sim:spec.json"], ["info", "--device", "sim:spec.json", "--json"],
                           ["transfer", "--device", "sim:spec.json", "--sizes", "8", "--schedule", "classic", "--repeats", "2",
@@ -260,17 +259,19 @@ with folder() as where:
 
     # Figures that no device has are refused, and the file is named.
     def refused(content, *words):
-        with open(at("ref.json"), "w") as f:
-            f.write(content if isinstance(content, str) else json.dumps(content))
+        written(at("ref.json"), content)
         code, out, err = ask("check", "--trace", "good.h5", "--reference", "ref.json", cwd=where)
         check(code == 2 and b"ref.json" in err and all(word.encode() in err for word in words), f"{content}: {code} {shown(err)}")
         plain(err, f"the reference {content}")
 
-    for cell in ("1e308", "inf", "nan", "-1", "0", "1e400", "5 GB/s", -1, 0):
-        refused({"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce", "status": "Passed", "bandwidth_matrix": [["55"], [cell]]}]}},
-                "" if cell == "1e308" else "host_to_device_memcpy_ce")
-    refused({"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce", "status": "Passed",
-                                            "bandwidth_matrix": [["1e308", "inf", "nan"], ["-1"]]}]}})
+    def cells(*matrix):
+        return {"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce", "status": "Passed", "bandwidth_matrix": [*matrix]}]}}
+
+    for cell in ("1e308", "1e12", "inf", "nan", "-1", "0", "1e400", "5 GB/s", -1, 0):
+        why = "which nothing has" if cell in ("1e308", "1e12") else "which is no bandwidth" if cell == "inf" else ""
+        refused(cells(["55"], [cell]), why or "host_to_device_memcpy_ce")
+        refused(cells([cell]), why)
+    refused(cells(["1e308", "inf", "nan"], ["-1"]))
     for value in (0, -1, 1e300):
         refused({"findings": [{"device": "sim:h200", "metric": "h2d_rate", "value": value, "unit": "B/s"}], "gpus": []}, "h2d_rate")
     refused({"nccl_version": 1, "config": {"ngpus": 1, "nthreads": 1, "devices": []},

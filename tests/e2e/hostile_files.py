@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run, written
 
 check = Checks()
 DONE, FAILED, USAGE = 0, 1, 2
@@ -66,21 +66,9 @@ def inputs(at):
 def nesting(at):
     """JSON that nests deeper than a stack is."""
     path = os.path.join(at, "deep.json")
-    with open(path, "w", encoding="ascii") as file:
-        file.write('{"a":' * 500000 + "1" + "}" * 500000)
+    written(path, '{"a":' * 500000 + "1" + "}" * 500000)
     for command in (["check", "--trace", TRACE, "--reference", path], ["check", "--device", f"sim:{path}"]):
         asked(*command, code=USAGE, word="nest deeper than")
-
-
-def absurd(at):
-    """Figures of a reference that nothing has."""
-    path = os.path.join(at, "absurd.json")
-    for cells, word in (('["1e308"]', "which nothing has"), ('["inf"]', "which is no bandwidth"),
-                        ('["1e12"]', "which nothing has")):
-        with open(path, "w", encoding="ascii") as file:
-            file.write('{"nvbandwidth":{"testcases":[{"name":"host_to_device_memcpy_ce","status":"Passed",'
-                       f'"bandwidth_matrix":[{cells}]}}]}}}}')
-        asked("check", "--trace", TRACE, "--reference", path, code=USAGE, word=word)
 
 
 def environment():
@@ -225,7 +213,7 @@ def killed(at):
 
 
 with folder() as scratch:
-    for part in (inputs, nesting, absurd, outputs, small_disk, killed):
+    for part in (inputs, nesting, outputs, small_disk, killed):
         where = os.path.join(scratch, part.__name__)
         os.mkdir(where)
         part(where)
