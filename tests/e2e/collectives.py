@@ -6,13 +6,10 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, below, folder, library, python, run, written
 
-sys.path.insert(0, os.path.join(SOURCE, "plots"))
-os.environ["NPGPU"] = PROGRAM
 check = Checks()
 GB, MIB = 1e9, 1 << 20
 
@@ -30,8 +27,15 @@ def study_of(path):
 
 
 with folder() as where:
-    def at(name):
-        return os.path.join(where, name)
+    at = below(where)
+
+    def node_of(name, like="nodes/node8-half-nvlink", **more):
+        """The path of a spec of plain GPUs."""
+        devices = os.path.join(SOURCE, "data/devices/")
+        return written(at(name), {"like": f"{devices}{like}.json", "name": "node", "source": "a test", "gpu": devices + "plain.json", **more})
+
+    def link(gpu, gb_s, **more):
+        return {"between": gpu, "and": "nvswitch", "gb_s": gb_s, "latency_us": 0.5, "nvlinks": 18, **more}
 
     # 64 GPUs on links of 400 GB/s: the limits, and the law of rings.
     big = measured("sim:node64", at("big.h5"), "--sizes", "512B,64MiB,256MiB", "--timing", "gated")
@@ -67,33 +71,24 @@ with folder() as where:
     # Of slow copies in a row a ring does not say whose links they are: no GPU is named that may be sound. Six of eight are
     # slow beside two that show what is usual.
     for slow, row in (((1, 3), range(0, 5)), ((1, 2), range(0, 4)), ((1, 3, 5), range(0, 7)), ((7, 0), (6, 7, 0, 1)), ((1, 5), None)):
-        spec = at("links" + "-".join(map(str, slow)) + ".json")
-        with open(spec, "w", encoding="utf-8") as file:
-            json.dump({"like": os.path.join(SOURCE, "data/devices/nodes/node8-half-nvlink.json"), "name": "node", "source": "a test",
-                       "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
-                       "instead": [{"between": f"gpu{i}", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5, "nvlinks": 18} for i in slow]}, file)
+        spec = node_of("links" + "-".join(map(str, slow)) + ".json", instead=[link(f"gpu{i}", 200) for i in slow])
         some = measured("sim:" + spec, at("links.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
         named = [[int(gpu.rsplit(":", 1)[1]) for gpu in link["devices"]] for link in study_of(at("links.h5"))["slow_links"]]
         check(some.code == 3 and named == ([list(row)] if row else [[1], [5]]), f"{slow}: {some.code} {named}")
     # Of links in a row that differ both rates are said.
-    with open(at("differ.json"), "w", encoding="utf-8") as file:
-        json.dump({"like": os.path.join(SOURCE, "data/devices/nodes/node8-half-nvlink.json"), "name": "node", "source": "a test",
-                   "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
-                   "instead": [{"between": f"gpu{i}", "and": "nvswitch", "gb_s": gb_s, "latency_us": 0.5, "nvlinks": 18} for i, gb_s in ((1, 200), (2, 100))]}, file)
-    differ = measured("sim:" + at("differ.json"), at("differ.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
+    spec = node_of("differ.json", instead=[link("gpu1", 200), link("gpu2", 100)])
+    differ = measured("sim:" + spec, at("differ.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--quiet", "--force")
     check(differ.code == 3 and re.search(r"run at (99.|100)\S* to (199|200)\S* GB/s, the slowest at 25 % of", differ.out), f"{differ.code} {differ.out}")
     # A pair that does not see each other's memory is slow, as npgpu matrix says, and what is left out for it is said.
-    with open(at("blind.json"), "w", encoding="utf-8") as file:
-        json.dump({"like": os.path.join(SOURCE, "data/devices/soak/node4.json"), "source": "a test", "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
-                   "blind": [{"between": "gpu0", "and": "gpu2"}]}, file)
-    blind = measured("sim:" + at("blind.json"), at("blind.h5"), "--sizes", "128MiB")
+    spec = node_of("blind.json", "soak/node4", blind=[{"between": "gpu0", "and": "gpu2"}])
+    blind = measured("sim:" + spec, at("blind.h5"), "--sizes", "128MiB")
     study = study_of(at("blind.h5"))
-    check(blind.code == 3 and study["verdict"] == "slow" and [link["devices"] for link in study["slow_links"]] == [[f"sim:{at('blind.json')}:{i}" for i in (0, 2)]],
+    check(blind.code == 3 and study["verdict"] == "slow" and [link["devices"] for link in study["slow_links"]] == [[f"sim:{spec}:{i}" for i in (0, 2)]],
           f"{blind.code} {study['verdict']} {study['slow_links']}")
     for what, text in (("screen", blind.out), ("report", run("report", at("blind.h5")).out)):
         text = " ".join(text.split())
         check("left out: all to all, write" in text and "all-to-all fp32" in text and "do not see each other's memory" in text, f"{what}: {text[-1500:]}")
-    check("--access staged" not in run("collectives", "--device", "sim:" + at("blind.json"), "--dry-run").out, "there is no such option")
+    check("--access staged" not in run("collectives", "--device", "sim:" + spec, "--dry-run").out, "there is no such option")
     # Sockets make ways that are slower by design: nothing is sick there.
     sound = measured("sim:node8", at("sound.h5"), "--sizes", "128MiB", "--quiet")
     check(sound.code == 0 and sound.out.count("\n") == 1 and ": ok; " in sound.out, f"{sound.code} {sound.out}")
@@ -101,12 +96,9 @@ with folder() as where:
     # All links at half of their rate: nothing of the node is faster, and what NVLinks of their generation carry tells it. Of
     # links whose generation is not known it is said that it cannot be seen.
     for gpus, version in ((2, "4.0"), (8, "4.0"), (8, None)):
-        link = {"between": "gpu*", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5, "nvlinks": 18, **({"nvlink_version": version} if version else {})}
-        with open(at("all-slow.json"), "w", encoding="utf-8") as file:
-            json.dump({"like": os.path.join(SOURCE, "data/devices/nodes/node8-half-nvlink.json"), "name": "node", "source": "a test", "gpus": gpus,
-                       "gpu": os.path.join(SOURCE, "data/devices/plain.json"), "instead": [],
-                       "links": [link, {"between": "gpu*", "and": "socket0", "gb_s": 50, "latency_us": 1}]}, file)
-        slow = measured("sim:" + at("all-slow.json"), at("all-slow.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--force")
+        spec = node_of("all-slow.json", gpus=gpus, instead=[], links=[
+            link("gpu*", 200, **({"nvlink_version": version} if version else {})), {"between": "gpu*", "and": "socket0", "gb_s": 50, "latency_us": 1}])
+        slow = measured("sim:" + spec, at("all-slow.h5"), "--sizes", "128MiB", "--collective", "all-reduce", "--force")
         study = study_of(at("all-slow.h5"))
         if version:
             check(slow.code == 3 and len(study["slow_links"]) == 1 and len(study["slow_links"][0]["devices"]) == gpus and
@@ -160,10 +152,7 @@ with folder() as where:
     check(len(study_of(old)["operations"]) == 2 and len(json.loads(run("report", old, "--json").out)["collectives"]) == 6, "six series, two of them judged")
 
     # What NCCL chose is said where it is slow.
-    try:
-        import h5py
-    except ImportError:
-        h5py = None
+    h5py = library("h5py")
     if h5py:
         for path, channels, why in ((1, 24, "its bytes go by SHM although NVLinks join the GPUs"), (0, 1, "it uses one channel only")):
             shutil.copy(at("two.h5"), at("edited.h5"))
@@ -188,13 +177,10 @@ with folder() as where:
     done, node = checked("sim:h200x2")
     check(done.code == 0 and node["all_reduce_rate"]["health"] == node["all_reduce_time"]["health"] == "pass", f"{done.code} {node}")
     check(near(node["all_reduce_rate"]["limit"], 188 * GB) and near(node["all_reduce_time"]["limit"], 20), str(node))
-    sick = {"name": "three GPUs, one with half of its NVLinks", "source": "test", "gpu": os.path.join(SOURCE, "data/devices/h200-node.json"), "gpus": 3,
-            "memory": [{"at": "socket0"}],
-            "links": [{"between": "gpu*", "and": "nvswitch", "gb_s": 400, "latency_us": 0.5, "nvlinks": 18},
-                      {"between": "gpu*", "and": "socket0", "gb_s": 60, "latency_us": 1}],
-            "instead": [{"between": "gpu2", "and": "nvswitch", "gb_s": 200, "latency_us": 0.5, "nvlinks": 18}]}
-    with open(at("sick.json"), "w") as file:
-        json.dump(sick, file)
+    written(at("sick.json"), {"name": "three GPUs, one with half of its NVLinks", "source": "test", "gpus": 3, "memory": [{"at": "socket0"}],
+                              "gpu": os.path.join(SOURCE, "data/devices/h200-node.json"),
+                              "links": [link("gpu*", 400), {"between": "gpu*", "and": "socket0", "gb_s": 60, "latency_us": 1}],
+                              "instead": [link("gpu2", 200)]})
     done, node = checked(f"sim:{at('sick.json')}")
     check(done.code == 3 and node["peer_rate"]["device"].endswith("sick.json:2") and node["all_reduce_rate"]["health"] == "pass", f"{done.code} {node}")
     check(near(node["all_reduce_rate"]["limit"], 100 * GB), str(node["all_reduce_rate"]))
@@ -231,8 +217,7 @@ with folder() as where:
         check("all-reduce" in run("export", at("half.h5"), "--format", form, *(["--table", "collectives"] if form == "csv" else [])).out, form)
     screen = run("report", at("half.h5"), "--all").out
     check("SIMULATED collectives of 8 GPUs" in screen and "bus GB/s" in screen, screen[:300])
-    drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "collectives", at("half.h5"), "--output", at("half.png")],
-                           env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "MPLBACKEND": "Agg"}, capture_output=True, text=True)
+    drawn = python("-m", "npgpu.plots", "collectives", at("half.h5"), "--output", at("half.png"))
     check(drawn.returncode == 0 and os.path.getsize(at("half.png")) > 10000, drawn.stderr)
 
     # A row of the first table has by what its operation differs from others, also where a screen is narrow.
