@@ -22,9 +22,7 @@ def small_h200(where):
     spec["memory_bytes"] = 300 * 2**20
     for way in ("h2d", "d2h"):
         spec["links"][way] = {"pinned": spec["links"][way]["pinned"]}
-    path = os.path.join(where, "small.json")
-    written(path, spec)
-    return "sim:" + path
+    return "sim:" + written(os.path.join(where, "small.json"), spec)
 
 
 ROUNDS, LEAST = 6, 3

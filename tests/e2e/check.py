@@ -33,9 +33,7 @@ def causes(found):
 
 
 def seeded(at, like, seed, **more):
-    path = os.path.join(at, f"{os.path.basename(like)[:-5]}-{seed}.json")
-    written(path, {"like": like, "noise": {"seed": seed}, **more})
-    return f"sim:{path}"
+    return "sim:" + written(os.path.join(at, f"{os.path.basename(like)[:-5]}-{seed}.json"), {"like": like, "noise": {"seed": seed}, **more})
 
 
 def judged(*options):
@@ -274,8 +272,7 @@ def failures(at):
     check(done.code == 6 and {f["device"] for f in bad(found)} == {f"sim:{lost}"} and {"h2d_rate", "launch_time"} <= passed,
           f"a healthy device beside a lost one: {done.code} {passed} {[(f['device'], f['metric']) for f in bad(found)]}")
     check(run("check", "--trace", kept).code == 6, "the trace says that it was lost")
-    bare = os.path.join(at, "bare.json")
-    written(bare, {"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}})
+    bare = written(os.path.join(at, "bare.json"), {"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}})
     done, found = judged("--level", 1, "--device", f"sim:{bare}")
     missing = {f["metric"] for f in bad(found)}
     check((done.code, found["verdict"]) == (1, "failed to run") and {"compute_rate", "launch_time"} <= missing,
@@ -340,8 +337,7 @@ def references(at):
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
     # What is itself slow, or did not come to its end, is a doubtful measure, and that is said.
     for verdict, words in (("ok", None), ("slow", "npgpu check calls it slow"), ("broken", "npgpu check calls it broken")):
-        doubtful = os.path.join(at, f"{verdict}.json")
-        written(doubtful, {**json.load(open(text)), "verdict": verdict})
+        doubtful = written(os.path.join(at, f"{verdict}.json"), {**json.load(open(text)), "verdict": verdict})
         done, found = judged("--trace", good, "--reference", doubtful)
         said = [f["text"] for f in found["findings"] if f["metric"] == "reference"]
         check(done.code == 0 and said == ([f"the reference {verdict}.json may be no good node: {words}"] if words else []), f"{verdict}: {done.code} {said}")

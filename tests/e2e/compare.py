@@ -7,7 +7,6 @@ Every run has a seed of its own, and noise hides a slow-down in one pair of some
 measured where the first misses. --keep: traces stay there, and those that are there are not measured again.
 """
 import argparse
-import copy
 import itertools
 import json
 import os
@@ -24,38 +23,21 @@ parser.add_argument("--keep")
 options = parser.parse_args()
 check = Checks()
 
-SPEC = json.load(open(os.path.join(SOURCE, "data/devices/h200.json")))
+LIKE = os.path.join(SOURCE, "data/devices/h200.json")
+SPEC = json.load(open(LIKE))
 # Read on one NVIDIA H200 (characterize --quick, calls): from visit to visit the mean over a third of a curve scatters
 # by 0.2 % where bytes or instructions take the time, and by 4 % where calls and latencies do.
-SPEC["noise"].update(drift=0.002, cost_drift=0.04)
+NOISE = {**SPEC["noise"], "drift": 0.002, "cost_drift": 0.04}
 
 DONE, USAGE, SLOWER, CLOCK, BROKEN, OTHER = 0, 2, 3, 5, 6, 7
 
 
-def unchanged(spec):
-    pass
-
-
-def slower_link(spec):
-    spec["links"]["h2d"]["pinned"]["rate_gb_s"] /= 1.03
-
-
-def slower_clock(spec):
-    spec["hardware"]["shader_clock_mhz"] *= 0.98
-
-
-def slower_launch(spec):
-    spec["hardware"]["call_launch_us"] += 1  # of 3.7
-
-
-def idle_multiprocessor(spec):
-    spec["hardware"]["idle_sms"] = 1
-
-
-def fewer_multiprocessors(spec):
-    spec["hardware"]["sms"] -= 1
-
-
+PLANTS = {"unchanged": {},
+          "slower_link": {"links": {"h2d": {"pinned": {"rate_gb_s": SPEC["links"]["h2d"]["pinned"]["rate_gb_s"] / 1.03}}}},
+          "slower_clock": {"hardware": {"shader_clock_mhz": 0.98 * SPEC["hardware"]["shader_clock_mhz"]}},
+          "slower_launch": {"hardware": {"call_launch_us": 1 + SPEC["hardware"]["call_launch_us"]}},  # of 3.7
+          "idle_multiprocessor": {"hardware": {"idle_sms": 1}},
+          "fewer_multiprocessors": {"hardware": {"sms": SPEC["hardware"]["sms"] - 1}}}
 WHOLE = ("characterize", "--quick")
 KERNELS = ("probe", "compute")  # --quick has few shapes
 
@@ -64,14 +46,10 @@ def measured(where, name, plant, seed, command=WHOLE):
     trace = os.path.join(where, f"{name}{seed}.h5")
     if os.path.exists(trace):
         return trace
-    spec = copy.deepcopy(SPEC)
-    plant(spec)
-    spec["noise"]["seed"] = seed
-    file = os.path.join(where, "device.json")
-    written(file, spec)
+    file = written(os.path.join(where, "device.json"), {"like": LIKE, "noise": {**NOISE, "seed": seed}, **PLANTS[plant]})
     done = run(*command, "--device", "sim:" + file, "--rounds", "6", "--quiet", "--output", trace)
     # Blocks that were to have a multiprocessor each are wrong where one is idle.
-    check(done.code == 0 or plant is idle_multiprocessor, f"{command}: {done.code} {done.err[-300:]}")
+    check(done.code == 0 or plant == "idle_multiprocessor", f"{command}: {done.code} {done.err[-300:]}")
     return trace
 
 
@@ -92,14 +70,14 @@ def count(where, plant, command, number, found_it):
     for pair in range(1, max(2, options.pairs) + 1):
         if pair > options.pairs and hits:
             break
-        a = measured(where, command[0], unchanged, pair, command)
-        b = measured(where, plant.__name__, plant, 1000 * number + pair, command)
+        a = measured(where, command[0], "unchanged", pair, command)
+        b = measured(where, plant, plant, 1000 * number + pair, command)
         code, found = compared(a, b)
         slower = slower_of(found)
         hits += found_it(code, slower)
-        if not found_it(code, slower) or (plant is unchanged and slower):
+        if not found_it(code, slower) or (plant == "unchanged" and slower):
             print(f"  pair {pair}: exit {code}, slower: {slower}")
-    print(f"{plant.__name__} ({command[0]}): {hits} of {options.pairs} pairs")
+    print(f"{plant} ({command[0]}): {hits} of {options.pairs} pairs")
     sys.stdout.flush()
     return hits
 
@@ -109,14 +87,14 @@ with folder() as temporary:
     os.makedirs(where, exist_ok=True)
     enough = options.pairs * 19 // 20 if options.pairs >= 20 else options.pairs
 
-    check(count(where, unchanged, WHOLE, 1, lambda code, slower: code == DONE) >= options.pairs, "unchanged pairs exit with 0")
-    check(count(where, slower_link, WHOLE, 2, lambda code, slower: code == SLOWER and any("h2d" in name or "host to device" in name for name in slower)
+    check(count(where, "unchanged", WHOLE, 1, lambda code, slower: code == DONE) >= options.pairs, "unchanged pairs exit with 0")
+    check(count(where, "slower_link", WHOLE, 2, lambda code, slower: code == SLOWER and any("h2d" in name or "host to device" in name for name in slower)
                 and "copy, device to host" not in slower) >= enough, "3 % of a link is found, and where")
-    check(count(where, slower_clock, WHOLE, 3, lambda code, slower: code == CLOCK and any("compute" in name for name in slower)) >= enough,
+    check(count(where, "slower_clock", WHOLE, 3, lambda code, slower: code == CLOCK and any("compute" in name for name in slower)) >= enough,
           "2 % of a clock is found, and called the clock")
-    check(count(where, slower_launch, WHOLE, 4, lambda code, slower: code == SLOWER and any("launch" in name for name in slower)) >= enough,
+    check(count(where, "slower_launch", WHOLE, 4, lambda code, slower: code == SLOWER and any("launch" in name for name in slower)) >= enough,
           "1 us a launch is found")
-    check(count(where, idle_multiprocessor, KERNELS, 5, lambda code, slower: code in (SLOWER, BROKEN) and any("compute" in name for name in slower)) >= enough,
+    check(count(where, "idle_multiprocessor", KERNELS, 5, lambda code, slower: code in (SLOWER, BROKEN) and any("compute" in name for name in slower)) >= enough,
           "one of 132 multiprocessors is found")
 
     # Runs of one H200; and of another, by a program whose blocks each read L2 in an order of their own.
@@ -164,22 +142,22 @@ with folder() as temporary:
     runs = os.path.join(where, "runs")
     os.makedirs(runs, exist_ok=True)
     for seed in range(1, 5):
-        measured(runs, "kernels", unchanged, 100 + seed, KERNELS)
-    again = measured(where, "again", unchanged, 105, KERNELS)
+        measured(runs, "kernels", "unchanged", 100 + seed, KERNELS)
+    again = measured(where, "again", "unchanged", 105, KERNELS)
     code, found = compared(runs, again)
     check(code == DONE, f"a folder of runs: {code} {slower_of(found)}")
     files = sorted(os.path.join(runs, name) for name in os.listdir(runs) if name.endswith(".h5"))
     check(len(files) == 4, f"four runs: {files}")
     listed = run("compare", *files, "--", again, "--json")
     check(json.loads(listed.out)["cases"] == found["cases"], "the same as its files before --")
-    clock = measured(where, "clock", slower_clock, 106, KERNELS)
+    clock = measured(where, "clock", "slower_clock", 106, KERNELS)
     check(compared(runs, clock)[0] == CLOCK, "and a slower clock against them")
     check(run("compare", files[0], clock, "--tolerance", "5%").code == DONE, "tolerated if asked")
     for arguments in (files, [files[0]], files[:2] + ["--"], files[:1] + ["--", again, "--", again], [runs, os.path.join(where, "empty")]):
         check(run("compare", *arguments).code == USAGE, f"unclear sides: {arguments}")
 
     # Other hardware is refused; what is refused has no verdicts.
-    fewer = measured(where, "fewer", fewer_multiprocessors, 107, KERNELS)
+    fewer = measured(where, "fewer", "fewer_multiprocessors", 107, KERNELS)
     refused = run("compare", files[0], fewer)
     check(refused.code == OTHER and "131 multiprocessors in B" in refused.out and "Key figures" not in refused.out, refused.out)
     code, found = compared(files[0], fewer)

@@ -13,14 +13,9 @@ import shutil
 import subprocess
 import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, needs, run
 
-try:
-    import h5py  # noqa: F401
-    import numpy
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+_, numpy = needs("h5py", "numpy")
 sys.path.insert(0, os.path.join(SOURCE, "tests/bench"))
 import fleet  # noqa: E402
 

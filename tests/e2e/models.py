@@ -57,8 +57,7 @@ with folder() as at:
                 spec["noise"] = spec["noise"] | {"seed": 5000 + i}
                 if plant:
                     plant(spec)
-                device = os.path.join(at, f"{name}.json")
-                written(device, spec)
+                device = written(os.path.join(at, f"{name}.json"), spec)
                 level = 2 if plant in (None, slow_memory) else 1  # level 1 sees the others as well
                 done = run("check", "--json", "--level", level, "--device", f"sim:{device}", timeout=600)
                 found = json.loads(done.out)

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 from npgpu_run import SOURCE, Checks, folder, run
 

@@ -1,17 +1,10 @@
 """The Python package asks the program: measures, checks and predicts, and returns data frames."""
 import gc
 import os
-import sys
 
-from npgpu_run import SOURCE, Checks, folder
+from npgpu_run import SOURCE, Checks, folder, needs
 
-try:
-    import h5py  # noqa: F401
-    import pandas as pd
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
+needs("h5py", "pandas")
 import npgpu  # noqa: E402
 
 check = Checks()

@@ -75,9 +75,7 @@ with folder() as where:
     good = json.load(open(at("shared/0.json")))
 
     def hostile(**changes):
-        path = at("hostile.json")
-        written(path, {**good, **changes})
-        return run("report", RUNS[0], "--among", path)
+        return run("report", RUNS[0], "--among", written(at("hostile.json"), {**good, **changes}))
 
     for value in (float("nan"), -1, 0, "1e9", None, [], 1e400):
         bad = [{**good["gpus"][0], "figures": [{"metric": "memory_read_rate", "unit": "B/s", "value": value}]}]
