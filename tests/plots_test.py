@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from figures import PLOTS, PROGRAM, check, script  # first: it finds what follows
+from figures import PLOTS, PROGRAM, check, refused, script, traced, words  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
 from npgpu.plots import command, figure, loader, matrix, rate, samples  # noqa: E402
@@ -66,12 +66,13 @@ def ink(path):
     return np.mean(np.any(pixels < 250, axis=1)), np.count_nonzero(colors)
 
 
-def words(where, name, *arguments):
-    out = os.path.join(where, "words.svg")
-    drawn = script(name, *arguments, "-o", out)
-    check(drawn.returncode == 0 and not drawn.stderr, f"{name}: {drawn.stderr}")
-    with open(out, encoding="utf-8") as file:
-        return file.read()
+def inked(name, arguments, png, least, most, least_colors):
+    arguments = [arguments] if isinstance(arguments, str) else arguments
+    what, drawn = f"{name} {' '.join(os.path.basename(a) for a in arguments)}", script(name, *arguments, "-o", png)
+    check(drawn.returncode == 0 and not drawn.stderr, f"{what}: {drawn.stderr}")
+    if drawn.returncode == 0:
+        share, colors = ink(png)
+        check(least < share < most and colors >= least_colors, f"{what}: {100 * share:.1f} % ink, {colors} colours")
 
 
 def median_over(visits):
@@ -103,11 +104,8 @@ def chooses_series(where):
 
 
 def samples_are_those_that_the_program_summarizes(where):
-    path = os.path.join(where, "made.h5")
-    made = subprocess.run([PROGRAM, "transfer", "--device", "sim:plain", "--async", "--pattern", "stream,duplex,pingpong",
-                           "--timing", "host,event", "--end", "64KiB", "--budget", "60s",  # all rounds, on a busy machine too
-                           "--output", path], capture_output=True, text=True)
-    check(made.returncode == 0, f"the program made no trace: {made.stderr}")
+    path = traced(os.path.join(where, "made.h5"), "transfer", "--device", "sim:plain", "--async", "--pattern", "stream,duplex,pingpong",
+                  "--timing", "host,event", "--end", "64KiB", "--budget", "60s")  # all rounds, on a busy machine too
     for s in loader.load([path], "transfers"):
         for c in s.curves():
             if c.lanes == 1:
@@ -171,13 +169,7 @@ def pictures(where, made):
              ("latency", [real]), ("latency", [many]), ("latency", [one]), ("latency", [real, "--no-fit"]),
              ("samples", [made]), ("samples", [made, "--case", "transfers:2"]), ("samples", [made, "--bytes", "32KiB"])]
     for i, (name, arguments) in enumerate(cases):
-        what = f"{name} {' '.join(os.path.basename(a) for a in arguments)}"
-        png = os.path.join(where, f"{i}.png")
-        drawn = script(name, *arguments, "-o", png)
-        check(drawn.returncode == 0 and not drawn.stderr, f"{what}: {drawn.stderr}")
-        if drawn.returncode == 0:
-            share, colors = ink(png)
-            check(0.01 < share < 0.6 and colors >= 6, f"{what}: {100 * share:.1f} % ink, {colors} colours")
+        inked(name, arguments, os.path.join(where, f"{i}.png"), 0.01, 0.6, 6)
     for suffix in ("svg", "pdf"):
         twice = []
         for i in range(2):
@@ -224,10 +216,8 @@ def picture(where, trace, *arguments):
 
 def a_matrix(where, made):
     path, png = os.path.join(where, "matrix.h5"), os.path.join(where, "matrix.png")
-    ran = subprocess.run([PROGRAM, "matrix", "--device", "sim:node8-sick", "--only", "pairs,host", "--executor", "copy-engine",
-                          "--sizes", "64KiB", "--rounds", "1", "--wait-quiet", "0", "--quiet", "--output", path],
-                         capture_output=True, text=True)
-    check(ran.returncode in (3, 8), f"npgpu matrix: {ran.returncode} {ran.stderr}")  # it is sick, and visited once
+    traced(path, "matrix", "--device", "sim:node8-sick", "--only", "pairs,host", "--executor", "copy-engine", "--sizes", "64KiB", "--rounds", "1",
+           codes=(3, 8))  # it is sick, and visited once
     peers = [c for c in loader.curves_of(loader.load(path, "transfers")) if c.series.case["direction"] == "peer"]
     named = {tuple(sorted(c.words.items())) for c in peers}
     check(len(peers) == len(named) > 100, f"each pair of GPUs has a name of its own: {len(named)} of {len(peers)}")
@@ -237,40 +227,22 @@ def a_matrix(where, made):
     panels = [ax for ax in picture.axes if ax.get_visible()]
     check(picture._suptitle.get_ha() == "left" and all(ax.get_title(loc="left") and not ax.get_title() for ax in panels),
           "matrix: titles stand at the left, as in all figures")
-    drawn = script("matrix", path, "-o", png)
-    check(drawn.returncode == 0 and not drawn.stderr, f"matrix: {drawn.stderr}")
-    if drawn.returncode == 0:
-        share, colors = ink(png)
-        check(share > 0.3 and colors >= 6, f"matrix: {100 * share:.1f} % ink, {colors} colours")
-    ended = script("matrix", made, "-o", png)
-    check(ended.returncode == 2 and "no matrix" in ended.stderr and "Traceback" not in ended.stderr, f"matrix: {ended.stderr}")
+    inked("matrix", path, png, 0.3, 1, 6)
+    refused("no matrix", "matrix", made, "-o", png)
 
 
 def numa_nodes(where, made):
     path, png = os.path.join(where, "numa.h5"), os.path.join(where, "numa.png")
-    ran = subprocess.run([PROGRAM, "matrix", "--device", "sim:node8-firmware", "--only", "numa", "--sizes", "64KiB", "--rounds",
-                          "1", "--wait-quiet", "0", "--quiet", "--output", path], capture_output=True, text=True)
-    check(ran.returncode in (3, 8), f"npgpu matrix: {ran.returncode} {ran.stderr}")
-    drawn = script("numa", path, "-o", png)
-    check(drawn.returncode == 0 and not drawn.stderr, f"numa: {drawn.stderr}")
-    if drawn.returncode == 0:
-        share, colors = ink(png)
-        check(share > 0.3 and colors >= 4, f"numa: {100 * share:.1f} % ink, {colors} colours")
-    ended = script("matrix", path, "-o", png)
-    check(ended.returncode == 2 and "the figure numa" in ended.stderr and "Traceback" not in ended.stderr, f"matrix: {ended.stderr}")
-    ended = script("numa", os.path.join(where, "matrix.h5"), "-o", png)
-    check(ended.returncode == 2 and "NUMA" in ended.stderr and "Traceback" not in ended.stderr, f"numa: {ended.stderr}")
-    ended = script("numa", made, "-o", png)
-    check(ended.returncode == 2 and "no matrix" in ended.stderr, f"numa: {ended.stderr}")
+    traced(path, "matrix", "--device", "sim:node8-firmware", "--only", "numa", "--sizes", "64KiB", "--rounds", "1", codes=(3, 8))
+    inked("numa", path, png, 0.3, 1, 4)
+    refused("the figure numa", "matrix", path, "-o", png)
+    refused("NUMA", "numa", os.path.join(where, "matrix.h5"), "-o", png)
+    refused("no matrix", "numa", made, "-o", png)
 
 
 def universality(where, made):
     """A column for each device of several traces, in colours by verdict."""
-    paths = [os.path.join(where, f"{name}.h5") for name in ("gts250", "gtx470")]
-    for path in paths:
-        device = os.path.basename(path)[:-3]
-        subprocess.run([PROGRAM, "probe", "compute", "--device", f"sim:{device}", "--rounds", "1", "--wait-quiet", "0", "--quiet",
-                        "--output", path], capture_output=True, check=True)
+    paths = [traced(os.path.join(where, f"{name}.h5"), "probe", "compute", "--device", f"sim:{name}", "--rounds", "1") for name in ("gts250", "gtx470")]
     png = os.path.join(where, "universality.png")
     drawn = script("universality", *paths, "-o", png)
     check(drawn.returncode == 0 and not drawn.stderr, f"universality: {drawn.stderr}")
@@ -278,8 +250,7 @@ def universality(where, made):
         one, _ = ink(png)
         drawn = script("universality", paths[0], "-o", png)
         check(drawn.returncode == 0 and ink(png)[0] > 0.2 and one > 0.2, f"universality: {drawn.stderr}, ink {one} {ink(png)}")
-    ended = script("universality", os.path.join(where, "numa.h5"), "-o", png)
-    check(ended.returncode == 2 and "Traceback" not in ended.stderr and ended.stderr, f"universality: {ended.stderr}")
+    check(refused("", "universality", os.path.join(where, "numa.h5"), "-o", png).stderr, "universality of copies")
 
 
 def every_figure_helps():
@@ -366,11 +337,8 @@ def bad_input(where, made):
              ("lame.json", "of another npgpu")]
     for name in ("rate", "latency", "samples"):
         for bad, word in table if name == "rate" else table[::5]:  # they share the loader
-            out = path("bad.png")
-            ended = script(name, path(bad), "-o", out)
-            check(ended.returncode == 2, f"{name} {bad}: exit code {ended.returncode}")
-            check(word in ended.stderr and "Traceback" not in ended.stderr, f"{name} {bad}: {ended.stderr}")
-            check(not os.path.exists(out), f"{name} {bad} left a picture")
+            refused(word, name, path(bad), "-o", path("bad.png"))
+            check(not os.path.exists(path("bad.png")), f"{name} {bad} left a picture")
     for name, trace, arguments, word in [
             ("rate", good, ["--case", "transfers:7"], "no transfers:7"), ("rate", good, ["--case", "probes:0"], "not probes"),
             ("rate", good, ["--case", "7"], "names no series"), ("rate", good, ["--case", "transfers:-1"], "names no series"),
@@ -379,9 +347,7 @@ def bad_input(where, made):
             ("samples", made, ["--bytes", "5"], "5 B"), ("samples", made, ["--bytes", "many"], "many"),
             ("latency", good, ["-o", path("no/such/x.png")], "cannot write"),
             ("latency", good, ["-o", path("kept.png")], "write-protected")]:
-        ended = script(name, trace, "-o", path("x.png"), *arguments)
-        check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr,
-              f"{name} {arguments}: {ended.returncode} {ended.stderr}")
+        refused(word, name, trace, "-o", path("x.png"), *arguments)
 
 
 def scales_have_labels():
@@ -407,12 +373,7 @@ def scales_have_labels():
 
 
 def pieces_have_a_title(folder):
-    made = os.path.join(folder, "pieces.h5")
-    subprocess.run([PROGRAM, "pieces", "--device", "sim:h200", "--quiet", "--direction", "h2d", "--output", made], check=True)
-    picture = script("pieces", made, "-o", os.path.join(folder, "pieces.svg"))
-    check(picture.returncode == 0, f"pieces: {picture.stderr}")
-    with open(os.path.join(folder, "pieces.svg"), encoding="utf-8") as file:
-        text = file.read()
+    text = words(folder, "pieces", traced(os.path.join(folder, "pieces.h5"), "pieces", "--device", "sim:h200", "--direction", "h2d"))
     check("SIMULATED H200: copies of many pieces, host to GPU" in text, "the title of pieces is a sentence")
 
 

@@ -4,10 +4,9 @@
 """
 import json
 import os
-import subprocess
 import tempfile
 
-from figures import HERE, PROGRAM, check, script  # first: it finds what follows
+from figures import HERE, check, refused, script, traced, words  # first: it finds what follows
 import numpy as np  # noqa: E402
 from npgpu.plots import gemm, gemm_cores, laws, levels, loader  # noqa: E402
 
@@ -41,14 +40,6 @@ def write_products(path, types):
                    "probes": [probe(*item) for item in types.items()]}, file)
 
 
-def words(where, name, *arguments):
-    out = os.path.join(where, "words.svg")
-    drawn = script(name, *arguments, "-o", out)
-    check(drawn.returncode == 0 and not drawn.stderr, f"{name}: {drawn.stderr}")
-    with open(out, encoding="utf-8") as file:
-        return file.read()
-
-
 with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     chase = os.path.join(folder, "chase.json")
     write_chase(chase, {8192: 40, 4096: 20, 16384: None})
@@ -62,17 +53,12 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("Test GPU on node17: latency of memory" in text and "Latency (ns)" in text and "Working set" in text and "4 KiB" in text, "levels' words")
     check("Latency (cycles)" in words(folder, "levels", chase, "--cycles"), "--cycles")
 
-    made = os.path.join(folder, "made.h5")
-    ran = subprocess.run([PROGRAM, "probe", "compute,bandwidth", "--device", "sim:h200", "--quiet", "--output", made],
-                         capture_output=True, text=True)
-    check(ran.returncode == 0, f"the program made no trace: {ran.stderr}")
-    text = words(folder, "corners", made)
+    probes = traced(os.path.join(folder, "made.h5"), "probe", "compute,bandwidth", "--device", "sim:h200")
+    text = words(folder, "corners", probes)
     check("SIMULATED" in text and "computing power" in text and "GOP/s" in text and "Threads of a block" in text, "corners' words")
-    check("GB/s" in words(folder, "corners", made, "--probe", "bandwidth"), "corners --probe bandwidth")
+    check("GB/s" in words(folder, "corners", probes, "--probe", "bandwidth"), "corners --probe bandwidth")
 
-    patterns = os.path.join(folder, "patterns.h5")
-    ran = subprocess.run([PROGRAM, "probe", "onchip,access,divergence,product,occupancy", "--device", "sim:h200", "--quiet", "--output", patterns], capture_output=True, text=True)
-    check(ran.returncode == 0, f"the program made no trace of patterns: {ran.stderr}")
+    patterns = traced(os.path.join(folder, "patterns.h5"), "probe", "onchip,access,divergence,product,occupancy", "--device", "sim:h200")
     shared = next(p for p in loader.load([patterns], "probes") if p.case["space"] == "shared")
     ((label, called, points),) = laws.curves_of(shared)
     check(called == "Stride (accesses)" and [x for x, _ in points] == [0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64], f"by growing strides: {points}")
@@ -97,10 +83,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("Test CPU on node17: products of matrices" in text and "divided by 8 to 16" in text and "by A BLAS; dashed" in text, "gemm's words")
     text = words(folder, "gemm_cores", products)
     check("fp32, m 128" in text and "fp64" not in text and "Cores" in text, "gemm_cores' words: only what was measured over cores")
-    copied = os.path.join(folder, "gemm.h5")
-    ran = subprocess.run([PROGRAM, "probe", "gemm,reduction", "--device", "sim:tesla-s1070,sim:h200", "--quiet", "--output", copied],
-                         capture_output=True, text=True)
-    check(ran.returncode == 0, f"the program made no trace of products: {ran.stderr}")
+    copied = traced(os.path.join(folder, "gemm.h5"), "probe", "gemm,reduction", "--device", "sim:tesla-s1070,sim:h200")
     text = words(folder, "gemm", copied)
     check("SIMULATED" in text and "copied in panels" in text and "divided by 32" in text, "gemm's words of a simulated device")
     text = words(folder, "ladder", copied)
@@ -111,11 +94,10 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     told = script("gemm_tables", products, "--papers", folder)
     check(told.returncode == 2 and "is not the paper's table" in told.stderr, f"{told.stderr}")
 
-    for name, arguments, word in [("gemm", [made], "holds no products"), ("gemm_cores", [copied], "no product of matrices on one core"),
-                                  ("ladder", [made], "holds no usable point of a probe reduction"), ("laws", [made], "holds no probe with a law"), ("onchip", [made], "holds no usable point"),
-                                  ("levels", [made], "holds no probe latency"), ("corners", [chase], "holds no probe compute"),
+    for name, arguments, word in [("gemm", [probes], "holds no products"), ("gemm_cores", [copied], "no product of matrices on one core"),
+                                  ("ladder", [probes], "holds no usable point of a probe reduction"), ("laws", [probes], "holds no probe with a law"), ("onchip", [probes], "holds no usable point"),
+                                  ("levels", [probes], "holds no probe latency"), ("corners", [chase], "holds no probe compute"),
                                   ("corners", [os.path.join(folder, "nosuch.h5")], "no such file")]:
-        ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))
-        check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
+        refused(word, name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")
 check.finish()

@@ -5,10 +5,9 @@ what Gomez-Luna et al. 2012 saw on simulated GPUs of its kinds.
 """
 import json
 import os
-import subprocess
 import tempfile
 
-from figures import PLOTS, PROGRAM, check, script  # first: it finds what follows
+from figures import check, refused, traced, words  # first: it finds what follows
 import in_child  # noqa: E402
 import numpy as np  # noqa: E402
 from npgpu.plots import asymmetric, evaluations, fixed, job_columns, predicted, regret  # noqa: E402
@@ -27,18 +26,6 @@ def document(workloads, others=()):
     models = [{"model": m["model"]} for m in (workloads + list(others))[0]["models"]]
     return {"document": "npgpu-evaluation", "version": 1, "device_name": "Test GPU", "simulated": False, "models": models,
             "workloads": workloads, "others": list(others)}
-
-
-def run(*command, **more):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
-
-
-def words(where, name, *arguments, **more):
-    out = os.path.join(where, "words.svg")
-    drawn = in_child.python(PLOTS, name, *arguments, "-o", out, **more)
-    check(drawn.returncode == 0 and not drawn.stderr, f"{name}: {drawn.stderr}")
-    with open(out, encoding="utf-8") as file:
-        return file.read()
 
 
 def by_hand():
@@ -78,8 +65,7 @@ def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pool
     for step in (["--experiment", "overheads"],
                  ["--experiment", "fixed", "--pool", pool, "--iterations", fixed_iterations, "--append"],
                  ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--append"]):
-        ran = run(PROGRAM, "streams", "--device", "sim:" + device, "--quiet", "--output", trace, *step)
-        check(ran.returncode == 0, f"npgpu streams: {ran.stderr}")
+        traced(trace, "streams", "--device", "sim:" + device, *step)
     told = in_child.python("-m", "npgpu.study", trace, "--json")
     check(told.returncode == 0, f"npgpu.study: {told.stderr}")
     path = os.path.join(folder, device + ".json")
@@ -184,8 +170,7 @@ def bad_input(folder, trace, path):
                                   ("fixed", [os.path.join(folder, "nosuch")], "no such file"),
                                   ("asymmetric", [folder], "is a folder"), ("regret", [path, "-o", "a.txt"], "ends in none")]:
         bad = [] if "-o" in arguments else ["-o", os.path.join(folder, "bad.png")]
-        ended = script(name, *arguments, *bad)
-        check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
+        ended = refused(word, name, *arguments, *bad)
         check(ended.stderr.count("\n") == 1, f"{name}: more than a sentence: {ended.stderr}")
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")
 

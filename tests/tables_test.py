@@ -16,20 +16,11 @@ import tempfile
 import warnings
 from unittest import mock
 
-try:
-    import h5py
-    import numpy as np
-    import pandas as pd
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
 HERE = os.path.dirname(os.path.abspath(__file__))
-PLOTS = os.path.join(HERE, "..", "plots")
-sys.path[:0] = [PLOTS, os.path.join(HERE, "e2e")]
-from npgpu_run import PROGRAM, Checks  # noqa: E402
+sys.path.append(os.path.join(HERE, "e2e"))
+from npgpu_run import PLOTS, PROGRAM, Checks, needs  # noqa: E402
 
-os.environ["NPGPU"] = PROGRAM
+h5py, np, pd = needs("h5py", "numpy", "pandas")
 import npgpu  # noqa: E402
 from npgpu import program, tables  # noqa: E402
 
