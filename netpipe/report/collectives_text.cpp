@@ -269,49 +269,30 @@ std::string forecast_line(const CollectiveForecast& one) {
 
 }  // namespace
 
-// Null for what the library did not say.
-Json chosen_json(const CollectiveResult& r) {
-  const auto name_of = [](std::int32_t code, const auto& names) {
-    const auto at = static_cast<std::size_t>(code);
-    return code >= 0 && at < names.size() ? Json(std::string(names[at])) : Json(nullptr);
-  };
-  return Json({entry("algorithm", name_of(r.algorithm, collective_algorithms)),
-               entry("protocol", name_of(r.protocol, collective_protocols)),
-               entry("channels", r.channels > 0 ? Json(r.channels) : Json(nullptr)),
-               entry("path", name_of(r.path, collective_paths))});
-}
-
-Json collective_json(const CollectiveStudy& study) {
-  const auto figure = [](const CollectiveFigure& f) {
-    return Json({entry("title", title(f.question)), entry("case", f.question), entry("smallest_us", f.smallest_us),
-                 entry("best_bus_bytes_per_s", f.best), entry("half_rate_bytes", f.half_bytes),
-                 entry("limit_bus_bytes_per_s", f.limit), entry("limit_source", f.limit_source),
-                 entry("tree_limit_bus_bytes_per_s", f.tree_limit), entry("share_of_limit", f.share),
-                 entry("verdict", f.verdict), entry("why", or_null(f.why)), entry("slowed_by", or_null(f.cause))});
-  };
-  const auto link = [](const SlowLink& one) {
-    return Json({entry("devices", one.devices), entry("share", one.share), entry("text", one.text)});
-  };
-  return Json({entry("gpus", study.gpus), entry("device_name", study.device_name), entry("simulated", study.simulated),
-               entry("library", or_null(study.library)), entry("verdict", study.verdict),
-               entry("operations", array_of(study.figures, figure)), entry("links_judged_by", study.links_judged_by),
-               entry("slow_links", array_of(study.slow_links, link))});
-}
+NPGPU_FORM(CollectiveFigure, called<"title", [](const T& f) { return std::string(title(f.question)); }>,
+           called<"case", &T::question>, &T::smallest_us, called<"best_bus_bytes_per_s", &T::best>,
+           called<"half_rate_bytes", &T::half_bytes>, called<"limit_bus_bytes_per_s", &T::limit>, &T::limit_source,
+           called<"tree_limit_bus_bytes_per_s", &T::tree_limit>, called<"share_of_limit", &T::share>, &T::verdict,
+           known<&T::why>, called<"slowed_by", known<&T::cause>>);
+NPGPU_FORM(SlowLink, &T::devices, &T::share, &T::text);
+NPGPU_DEFINE_FORM(CollectiveStudy, &T::gpus, &T::device_name, &T::simulated, known<&T::library>, &T::verdict,
+                  called<"operations", &T::figures>, &T::links_judged_by, &T::slow_links);
 
 void collective_forecast_text(std::ostream& out, const std::vector<CollectiveForecast>& all) {
   for (const CollectiveForecast& one : all) out << one_line(forecast_line(one)) << '\n';
 }
 
+template <auto At>
+inline constexpr auto of_study = [](const CollectiveForecast& one) { return std::invoke(At, *one.study); };
+NPGPU_FORM(CollectiveForecast, called<"title", [](const T& f) { return std::string(title(f.figure->question)); }>,
+           called<"case", [](const T& f) { return f.figure->question; }>,
+           called<"gpus", [](const T& f) { return f.study->gpus.size(); }>,
+           called<"device_name", of_study<&CollectiveStudy::device_name>>,
+           called<"simulated", of_study<&CollectiveStudy::simulated>>, &T::bytes, called<"time_us", &T::us>,
+           called<"bus_bytes_per_s", &bus_rate>);
+
 void collective_forecast_json(std::ostream& out, const std::vector<CollectiveForecast>& all) {
-  const auto forecast = [](const CollectiveForecast& one) {
-    return Json({entry("title", title(one.figure->question)), entry("case", one.figure->question),
-                 entry("gpus", one.study->gpus.size()), entry("device_name", one.study->device_name),
-                 entry("simulated", one.study->simulated), entry("bytes", one.bytes), entry("time_us", one.us),
-                 entry("bus_bytes_per_s", bus_rate(one))});
-  };
-  Json json({entry("document", "npgpu-collective-forecast"), entry("version", 1)});
-  json["forecasts"] = array_of(all, forecast);
-  write_json(out, json, 1);
+  write_document(out, "npgpu-collective-forecast", 1, Listed<"forecasts", CollectiveForecast>{all});
 }
 
 }  // namespace npgpu

@@ -11,95 +11,47 @@ namespace npgpu {
 
 // ---- JSON ----
 
-namespace {
+struct HostTolerance {
+  double host_tolerance = not_measured;
+};
+NPGPU_FORM(HostTolerance, &T::host_tolerance);
+NPGPU_FORM(FleetItem, &T::title, &T::unit, &T::gpus, &T::median, &T::sigma, &T::tolerance, called<"class", &T::figure>,
+           known<&T::at>, &T::judged, in_place<[](const T& item) {
+             return std::isfinite(item.host_tolerance) ? std::optional(HostTolerance{item.host_tolerance})
+                                                       : std::nullopt;
+           }>);
+NPGPU_FORM(FleetFinding, &T::suspicion, &T::what, known<&T::at>, &T::text, &T::confirmed, &T::value, &T::others,
+           &T::share, &T::low, &T::z);
+NPGPU_FORM(FleetCause, &T::cause, &T::text);
+struct SuspectGpu {
+  FleetMember gpu{};
+  FleetSuspect suspect{};
+  ByWord<names_of<FleetFact>, double> facts() const { return {gpu.facts}; }
+};
+template <auto At> inline constexpr auto of_gpu = within<&SuspectGpu::gpu, At>;
+template <auto At> inline constexpr auto of_suspect = within<&SuspectGpu::suspect, At>;
+NPGPU_FORM(SuspectGpu, of_gpu<&FleetMember::host>, called<"device", of_gpu<&FleetMember::id>>,
+           of_gpu<&FleetMember::uuid>, of_gpu<&FleetMember::date>, of_gpu<&FleetMember::traces>, &T::facts,
+           of_suspect<&FleetSuspect::confirmed>, of_suspect<&FleetSuspect::findings>,
+           of_suspect<&FleetSuspect::causes>);
+NPGPU_FORM(FleetHost, &T::host, &T::gpus, &T::findings);
+NPGPU_FORM(FleetGroup, &T::model, &T::driver, &T::link, &T::simulated,
+           called<"gpus", [](const T& group) { return group.members.size(); }>, &T::judged, &T::notes,
+           called<"suspects",
+                  [](const T& group) {
+                    std::vector<SuspectGpu> all;
+                    for (const FleetSuspect& one : group.suspects) all.push_back({group.members[one.member], one});
+                    return all;
+                  }>,
+           &T::hosts, &T::slow_alone, &T::items);
+NPGPU_FORM(FleetBrokenHost, &T::host, within<&T::defect, &FleetDefect::metric>, within<&T::defect, &FleetDefect::text>,
+           within<&T::defect, &FleetDefect::remedy>);
+NPGPU_FORM(FleetFile, &T::path, &T::why);
+NPGPU_FORM(Fleet, &T::files, &T::hosts, &T::gpus, &T::suspects, &T::confirmed, &T::slow_hosts, &T::broken_hosts,
+           &T::notes, &T::first_date, &T::last_date, &T::duplicates, &T::without_gpu, &T::incomplete,
+           called<"exclude", &T::excluded_hosts>, &T::unreadable, &T::groups);
 
-Json item_json(const FleetItem& item) {
-  Json one{entry("title", item.title),   entry("unit", item.unit),   entry("gpus", item.gpus),
-           entry("median", item.median), entry("sigma", item.sigma), entry("tolerance", item.tolerance),
-           entry("class", item.figure)};
-  one["at"] = or_null(item.at);
-  one["judged"] = item.judged;
-  if (std::isfinite(item.host_tolerance)) one["host_tolerance"] = json_of(item.host_tolerance);
-  return one;
-}
-
-Json facts_json(const FleetFacts& facts) {
-  Json all = Json::object();
-  for (std::size_t i = 0; i < facts.size(); ++i) all[std::string(name(static_cast<FleetFact>(i)))] = json_of(facts[i]);
-  return all;
-}
-
-Json suspicion_json(const FleetFinding& finding) {
-  Json its{entry("suspicion", finding.suspicion), entry("what", finding.what)};
-  its["at"] = or_null(finding.at);
-  its["text"] = finding.text;
-  its["confirmed"] = finding.confirmed;
-  its["value"] = json_of(finding.value);
-  its["others"] = json_of(finding.others);
-  its["share"] = json_of(finding.share);
-  its["low"] = json_of(finding.low);
-  its["z"] = json_of(finding.z);
-  return its;
-}
-
-Json suspect_json(const FleetSuspect& suspect, const FleetMember& member) {
-  Json one{entry("host", member.host), entry("device", member.id), entry("uuid", member.uuid),
-           entry("date", member.date), entry("traces", member.traces)};
-  one["facts"] = facts_json(member.facts);
-  one["confirmed"] = suspect.confirmed();
-  one["findings"] = array_of(suspect.findings, suspicion_json);
-  one["causes"] = array_of(suspect.causes, [](const FleetCause& cause) {
-    return Json({entry("cause", cause.cause), entry("text", cause.text)});
-  });
-  return one;
-}
-
-Json group_json(const FleetGroup& group) {
-  Json one{entry("model", group.model), entry("driver", group.driver), entry("link", group.link)};
-  one["simulated"] = group.simulated;
-  one["gpus"] = group.members.size();
-  one["judged"] = group.judged;
-  one["notes"] = group.notes;
-  one["suspects"] = array_of(group.suspects, [&](const FleetSuspect& suspect) {
-    return suspect_json(suspect, group.members[suspect.member]);
-  });
-  one["hosts"] = array_of(group.hosts, [](const FleetHost& host) {
-    Json its{entry("host", host.host), entry("gpus", host.gpus)};
-    its["findings"] = array_of(host.findings, suspicion_json);
-    return its;
-  });
-  one["slow_alone"] = group.slow_alone;
-  one["items"] = array_of(group.items, item_json);
-  return one;
-}
-
-}  // namespace
-
-void fleet_json(std::ostream& out, const Fleet& fleet) {
-  Json all{{"document", "npgpu-fleet"}, {"version", 4}};
-  all["files"] = fleet.files;
-  all["hosts"] = fleet.hosts;
-  all["gpus"] = fleet.gpus();
-  all["suspects"] = fleet.suspects();
-  all["confirmed"] = fleet.confirmed();
-  all["slow_hosts"] = fleet.slow_hosts();
-  all["broken_hosts"] = array_of(fleet.broken_hosts, [](const FleetBrokenHost& broken) {
-    return Json({entry("host", broken.host), entry("metric", broken.defect.metric), entry("text", broken.defect.text),
-                 entry("remedy", broken.defect.remedy)});
-  });
-  all["notes"] = fleet.notes;
-  all["first_date"] = fleet.first_date;
-  all["last_date"] = fleet.last_date;
-  all["duplicates"] = fleet.duplicates;
-  all["without_gpu"] = fleet.without_gpu;
-  all["incomplete"] = fleet.incomplete;
-  all["exclude"] = fleet.excluded_hosts();
-  all["unreadable"] = array_of(fleet.unreadable, [](const FleetFile& file) {
-    return Json({entry("path", file.path), entry("why", file.why)});
-  });
-  all["groups"] = array_of(fleet.groups, group_json);
-  write_json(out, all, 1);
-}
+void fleet_json(std::ostream& out, const Fleet& fleet) { write_document(out, "npgpu-fleet", 4, fleet); }
 
 // ---- CSV ----
 
