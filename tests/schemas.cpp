@@ -37,8 +37,7 @@ struct Definitions {
       const Json object{{"$ref", "#/$defs/" + name_of(type, key)}};
       return type.is_nullable ? Json{{"anyOf", Json::array({object, Json{{"type", "null"}}})}} : object;
     }
-    Json one = Json::object();
-    if (!type.name.empty()) one["type"] = type.is_nullable ? Json::array({type.name, "null"}) : Json(type.name);
+    Json one{{"type", type.is_nullable ? Json::array({type.name, "null"}) : Json(type.name)}};
     for (const std::string_view word : type.words) one["enum"].push_back(word);
     if (!type.words.empty() && type.is_nullable) one["enum"].push_back(nullptr);
     if (type.items) one["items"] = schema_of(*type.items, key);

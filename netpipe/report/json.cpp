@@ -273,8 +273,6 @@ void parameters_json(std::ostream& out, const std::vector<DeviceParameters>& dev
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 Json json_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json json_of(const std::vector<Lane>& lanes) { return lanes_text(lanes); }

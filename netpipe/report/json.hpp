@@ -38,7 +38,7 @@ inline Json json_of(const ShortText& text) { return std::string_view(text); }
 struct JsonMember;
 // What a schema says of a type. Only the program npgpu_schemas reads it (docs/schemas).
 struct JsonType {
-  std::string_view name{};  // "number", "array", ...; empty: anything
+  std::string_view name{};  // "number", "array", ...
   bool is_nullable = false;
   std::span<const std::string_view> words{};
   const JsonType* items = nullptr;
@@ -119,6 +119,7 @@ inline constexpr auto field_members = [] {
   return all;
 }();
 template <class T> constexpr JsonType type_of() {
+  static_assert(!std::is_same_v<T, Json>, "what is written by hand has no type");
   if constexpr (Formed<T>) {
     return {.name = "object", .members = &form_members<T>};
   } else if constexpr (is_optional<T>) {
@@ -279,32 +280,14 @@ void write_document(std::ostream& out, std::string_view name, int version, const
 
 // ---- written by hand ------------------------------------------------------------------------------------------------
 
-template <class T>
-requires Formed<T> Json json_of(const T& value) { return form_of(value); }
-
 template <class Rows, class One> Json array_of(const Rows& rows, One one) {
   Json all = Json::array();
   for (const auto& row : rows) all.push_back(one(row));
   return all;
 }
-template <class T> Json json_of(const std::vector<T>& values) {
-  return array_of(values, [](const T& value) { return json_of(value); });
-}
-
-// Adds the fields of a struct by name.
-template <class Struct> void add_fields(Json& object, const Struct& row) {
-  visit_fields(row, [&](const FieldInfo& f, const auto& value) { object[std::string(f.name)] = json_of(value); });
-}
-
-template <Described Struct>
-requires(!Formed<Struct>) Json json_of(const Struct& row) {
-  Json object = Json::object();
-  add_fields(object, row);
-  return object;
-}
 
 // A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).
-template <class T> Json entry(const char* key, const T& value) { return Json::array({key, json_of(value)}); }
+template <class T> Json entry(const char* key, const T& value) { return Json::array({key, form_of(value)}); }
 
 // Writes it: bytes that are not UTF-8 as replacement characters, what a terminal would act on as \uXXXX. `indent` -1:
 // all in one line.
