@@ -24,6 +24,25 @@
 #include "npgpu/model/figures.hpp"
 #include "npgpu/report/report.hpp"
 
+namespace npgpu {
+
+struct PlannedBatch {
+  std::string title{}, device{}, schedule{};
+  double about_s = 0;
+  MemoryNeed need{};
+  std::vector<std::string> points{};
+};
+NPGPU_FORM(PlannedBatch, &T::title, &T::device, &T::schedule, &T::about_s, within<&T::need, &MemoryNeed::host_bytes>,
+           within<&T::need, &MemoryNeed::device_bytes>, &T::points);
+struct PlanDocument {
+  ByWord<Kinds::names, std::vector<PlannedBatch>> kinds{};
+  double about_s = 0;
+  std::vector<std::string> left_out{};
+};
+NPGPU_FORM(PlanDocument, in_place<&T::kinds>, &T::about_s, &T::left_out);
+
+}  // namespace npgpu
+
 namespace npgpu::cli {
 
 namespace {
@@ -183,21 +202,21 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
 }
 
 void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& options) {
-  Json all{{"document", "npgpu-plan"}, {"version", 1}};
+  PlanDocument all{{}, guess(plan, options).count(), plan.left_out};
+  auto kind = all.kinds.all.begin();
   for_each_kind([&]<class K>() {
-    Json& batches = all[std::string(K::name)] = Json::array();
     for (const Batch<K>& batch : plan.of<K>()) {
-      Json points = Json::array();
-      for (const Step<K>& step : batch.steps) points.push_back(text_of(step.axes));
-      batches.push_back({entry("title", title_of(batch)), entry("device", batch.device.id),
-                         entry("schedule", campaign::repetition_of(batch, options).schedule()->text()),
-                         entry("about_s", time_of(batch, options).count()), entry("host_bytes", batch.need.host_bytes),
-                         entry("device_bytes", batch.need.device_bytes), entry("points", points)});
+      PlannedBatch& one = kind->emplace_back(PlannedBatch{title_of(batch),
+                                                          batch.device.id,
+                                                          campaign::repetition_of(batch, options).schedule()->text(),
+                                                          time_of(batch, options).count(),
+                                                          batch.need,
+                                                          {}});
+      for (const Step<K>& step : batch.steps) one.points.push_back(text_of(step.axes));
     }
+    ++kind;
   });
-  all["about_s"] = guess(plan, options).count();
-  all["left_out"] = plan.left_out;
-  write_json(out, all, 2);
+  write_document(out, "npgpu-plan", 1, all, 2);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <ostream>
 
-#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/html.hpp"
 #include "netpipe/report/json.hpp"
@@ -36,13 +35,35 @@ Manners manners_of(const CollectiveCase& c) {
   return all;
 }
 
-// "all-reduce, fp32, in CUDA graphs"
+}  // namespace
+
 std::string operation_text(const CollectiveCase& c) {
   std::string text(name(c.operation));
   for (const Manner& one : manners_of(c))
     if (!one.text.empty()) text += ", " + one.text;
   return text;
 }
+
+OperationNames operation_names(const CollectiveStudy& study) {
+  OperationNames names;
+  std::vector<Manners> manners;
+  for (const CollectiveFigure& f : study.figures) {
+    names.each.emplace_back(name(f.question.operation));
+    manners.push_back(manners_of(f.question));
+  }
+  std::string all;
+  for (std::size_t at = 0; !manners.empty() && at < manners.front().size(); ++at) {
+    const std::string& first = manners.front().at(at).text;
+    const bool is_of_all = std::ranges::all_of(manners, [&](const Manners& one) { return one.at(at).text == first; });
+    if (is_of_all && !first.empty()) all += (all.empty() ? "" : ", ") + first;
+    for (std::size_t i = 0; !is_of_all && i < manners.size(); ++i)
+      if (const std::string& brief = manners[i].at(at).brief; !brief.empty()) names.each[i] += ", " + brief;
+  }
+  if (!all.empty()) names.all = fmt::format(" ({})", all);
+  return names;
+}
+
+namespace {
 
 // The GPU whose operations take longer than others' by its own events.
 std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string>& gpus) {
@@ -52,7 +73,7 @@ std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string
     if (us > 0) known.push_back(us);
   if (known.size() < 2) return "-";
   std::ranges::sort(known);
-  // One of two GPUs is compared with the other.
+  // Of two GPUs the other one is what it is compared with.
   const double usual = known[(known.size() - 1) / 2];
   const auto longest = std::ranges::max_element(r.lanes_us, {}, [](double us) { return us > 0 ? us : 0; });
   const auto lane = static_cast<std::size_t>(longest - r.lanes_us.begin());
@@ -157,6 +178,15 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
   return table;
 }
 
+// Of a trace of npgpu collectives. Others leave out much else.
+std::vector<std::string> left_out_of(const Trace& trace) {
+  std::vector<std::string> all;
+  if (!trace.of<Probes>().empty() || !trace.of<Calls>().empty()) return all;
+  for (const auto& [name, why] : facts_of(trace.provenance, "plan"))
+    if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out")) all.push_back(*text);
+  return all;
+}
+
 void collectives_text(Document& doc, const TraceResults& of) {
   for (const CollectiveStudy& study : of.collectives) {
     doc.gap();
@@ -188,8 +218,7 @@ void collectives_text(Document& doc, const TraceResults& of) {
     }
     doc.gap();
     for (const SlowLink& link : study.slow_links) doc.note("slow link: " + link.text, true);
-    if (of.trace.of<Probes>().empty() && of.trace.of<Calls>().empty())  // other commands leave out much else
-      for (const std::string& why : left_out_of(of.trace)) doc.note("left out: " + why);
+    for (const std::string& why : left_out_of(of.trace)) doc.note("left out: " + why);
     doc.note(
         "first table: the time of the smallest size, and the largest bus bandwidth; algorithm GB/s: the size over the "
         "time; bus GB/s: what a GPU's link carries for it, as nccl-tests defines it; "
@@ -206,32 +235,17 @@ const Joined<KindReport> collectives_report({Collectives::name, collectives_text
 
 }  // namespace
 
-OperationNames operation_names(const CollectiveStudy& study) {
-  OperationNames names;
-  std::vector<Manners> manners;
-  for (const CollectiveFigure& f : study.figures) {
-    names.each.emplace_back(name(f.question.operation));
-    manners.push_back(manners_of(f.question));
-  }
-  std::string all;
-  for (std::size_t at = 0; !manners.empty() && at < manners.front().size(); ++at) {
-    const std::string& first = manners.front().at(at).text;
-    const bool is_of_all = std::ranges::all_of(manners, [&](const Manners& one) { return one.at(at).text == first; });
-    if (is_of_all && !first.empty()) all += (all.empty() ? "" : ", ") + first;
-    for (std::size_t i = 0; !is_of_all && i < manners.size(); ++i)
-      if (const std::string& brief = manners[i].at(at).brief; !brief.empty()) names.each[i] += ", " + brief;
-  }
-  if (!all.empty()) names.all = fmt::format(" ({})", all);
-  return names;
-}
-
 void collectives_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
   Document doc;
   collectives_text(doc, of);
   out << to_text(doc, style);
 }
 
-// The predicted time of an all-reduce, as lines for people and as JSON.
+// What GPUs did together as JSON, and the predicted time of an all-reduce, as lines for people and as JSON:
+//
+//   { "document": "npgpu-collective-forecast", "version": 1, "forecasts": [ { title, case, gpus (how many),
+//   device_name,
+//     simulated, bytes, time_us (with its interval and method), bus_bytes_per_s } ] }
 
 namespace {
 
@@ -255,15 +269,26 @@ std::string forecast_line(const CollectiveForecast& one) {
 
 }  // namespace
 
+NPGPU_FORM(CollectiveFigure, called<"title", [](const T& f) { return std::string(title(f.question)); }>,
+           called<"case", &T::question>, &T::smallest_us, called<"best_bus_bytes_per_s", &T::best>,
+           called<"half_rate_bytes", &T::half_bytes>, called<"limit_bus_bytes_per_s", &T::limit>, &T::limit_source,
+           called<"tree_limit_bus_bytes_per_s", &T::tree_limit>, called<"share_of_limit", &T::share>, &T::verdict,
+           known<&T::why>, called<"slowed_by", known<&T::cause>>);
+NPGPU_FORM(SlowLink, &T::devices, &T::share, &T::text);
+NPGPU_DEFINE_FORM(CollectiveStudy, &T::gpus, &T::device_name, &T::simulated, known<&T::library>, &T::verdict,
+                  called<"operations", &T::figures>, &T::links_judged_by, &T::slow_links);
+
 void collective_forecast_text(std::ostream& out, const std::vector<CollectiveForecast>& all) {
   for (const CollectiveForecast& one : all) out << one_line(forecast_line(one)) << '\n';
 }
 
-template <auto At> inline constexpr auto of_study = within<&CollectiveForecast::study, At>;
-NPGPU_FORM(CollectiveForecast, called<"title", [](const T& of) { return std::string(title(of.figure->question)); }>,
-           called<"case", within<&T::figure, &CollectiveFigure::question>>,
-           called<"gpus", [](const T& of) { return of.study->gpus.size(); }>, of_study<&CollectiveStudy::device_name>,
-           of_study<&CollectiveStudy::simulated>, &T::bytes, called<"time_us", &T::us>,
+template <auto At>
+inline constexpr auto of_study = [](const CollectiveForecast& one) { return std::invoke(At, *one.study); };
+NPGPU_FORM(CollectiveForecast, called<"title", [](const T& f) { return std::string(title(f.figure->question)); }>,
+           called<"case", [](const T& f) { return f.figure->question; }>,
+           called<"gpus", [](const T& f) { return f.study->gpus.size(); }>,
+           called<"device_name", of_study<&CollectiveStudy::device_name>>,
+           called<"simulated", of_study<&CollectiveStudy::simulated>>, &T::bytes, called<"time_us", &T::us>,
            called<"bus_bytes_per_s", &bus_rate>);
 
 void collective_forecast_json(std::ostream& out, const std::vector<CollectiveForecast>& all) {

@@ -198,6 +198,13 @@ struct RunOf {
   TraceRoot run{};
 };
 NPGPU_FORM(RunOf, &T::file, &T::run);
+struct ToleranceOf {
+  TimeClass time_class{};
+  ByWord<names_of<Third>, double> share{};
+  std::string source{};
+};
+NPGPU_FORM(ToleranceOf, called<"class", &T::time_class>, in_place<&T::share>, &T::source);
+using CasesByVerdict = ByWord<names_of<Verdict>, std::size_t>;
 NPGPU_FORM(WhoRow, &T::what, known<&T::a>, known<&T::b>, &T::differs);
 
 namespace {
@@ -212,27 +219,17 @@ std::string outcome(const ComparisonReport& of) {
   return of.refused ? "other-hardware" : std::string(name(outcome_of(of.found)));
 }
 
-// One for each class, with a share for each third.
-Json tolerances(const Comparison& found, JsonOf as) {
-  std::vector<Json> all;
-  for (std::size_t i = 0; i < found.tolerances.size(); ++i) {
-    Json& one = all.emplace_back(empty_object(as));
-    add_member(one, "class", form_of(static_cast<TimeClass>(i), as), as);
-    for (std::size_t third = 0; third < names_of<Third>.size(); ++third)
-      add_member(one, names_of<Third>[third], form_of(found.tolerances[i].share[third], as), as);
-    add_member(one, "source", form_of(found.tolerances[i].source, as), as);
-  }
-  return as == JsonOf::schema ? Json{{"type", "array"}, {"items", all.front()}} : Json(all);
+std::vector<ToleranceOf> tolerances(const Comparison& found) {
+  std::vector<ToleranceOf> all;
+  for (const Tolerance& one : found.tolerances)
+    all.push_back({static_cast<TimeClass>(all.size()), {one.share}, one.source});
+  return all;
 }
 
-// Cases by verdict.
-Json counts(const Comparison& found, JsonOf as) {
-  Json object = empty_object(as);
-  for (std::size_t i = 0; i < names_of<Verdict>.size(); ++i) {
-    const auto cases = std::ranges::count(found.cases, static_cast<Verdict>(i), &CaseComparison::verdict);
-    add_member(object, names_of<Verdict>[i], form_of(cases, as), as);
-  }
-  return object;
+CasesByVerdict counts(const Comparison& found) {
+  CasesByVerdict all;
+  for (const CaseComparison& one : found.cases) ++all.all[static_cast<std::size_t>(one.verdict)];
+  return all;
 }
 
 std::optional<Comparison> compared(const ComparisonReport& of) {

@@ -1,10 +1,15 @@
 #include "netpipe/report/json.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/model/derive.hpp"
+#include "npgpu/model/result.hpp"
 
 namespace npgpu {
 
@@ -12,35 +17,32 @@ namespace npgpu {
 
 // What every result says: the fields of its point, and what it rests on.
 template <class K>
-inline constexpr auto head_of_result = [](const Result<K>& r, JsonOf as) {
-  using T = Result<K>;
-  return object_of(members<T, in_place<&T::axes>, &T::trials, &T::stop, known<&T::disturbed>>, &r, as);
-};
+inline constexpr auto head_of_result =
+    members<Result<K>, in_place<&Result<K>::axes>, &Result<K>::trials, &Result<K>::stop, known<&Result<K>::disturbed>>;
 template <class K>
 inline constexpr auto form<Result<K>> =
-    members<Result<K>, in_place<head_of_result<K>>, &Result<K>::time_us, called<"rate_per_s", &Result<K>::rate>>;
-NPGPU_FORM(JobResult, in_place<head_of_result<Jobs>>, &T::time_us, &T::issue_us, &T::create_us, &T::destroy_us,
-           &T::speed_up);
-NPGPU_FORM(CallResult, in_place<head_of_result<Calls>>, &T::host_us, &T::done_us, &T::slowed);
-NPGPU_FORM(EnergyResult, in_place<head_of_result<Energies>>, &T::power_w, &T::read_power_w,
-           called<"rate_per_s", &T::rate>, &T::clock_mhz, &T::temperature_c);
-NPGPU_FORM(SoakResult, in_place<head_of_result<Soaks>>, called<"busy_us", within<&T::time_us, &Estimate::value>>,
+    members<Result<K>, &head_of_result<K>, &Result<K>::time_us, called<"rate_per_s", &Result<K>::rate>>;
+NPGPU_FORM(JobResult, &head_of_result<Jobs>, &T::time_us, &T::issue_us, &T::create_us, &T::destroy_us, &T::speed_up);
+NPGPU_FORM(CallResult, &head_of_result<Calls>, &T::host_us, &T::done_us, &T::slowed);
+NPGPU_FORM(EnergyResult, &head_of_result<Energies>, &T::power_w, &T::read_power_w, called<"rate_per_s", &T::rate>,
+           &T::clock_mhz, &T::temperature_c);
+NPGPU_FORM(SoakResult, &head_of_result<Soaks>, called<"busy_us", within<&T::time_us, &Estimate::value>>,
            called<"rate_per_s", within<&T::rate, &Estimate::value>>);
-NPGPU_FORM(PieceResult, in_place<head_of_result<Pieces>>, &T::time_us, &T::host_us, called<"rate_per_s", &T::rate>);
-// A word for what the library chose; null for what it did not say.
-template <auto At, auto names>
-inline constexpr auto chosen_word = [](const CollectiveResult& r) {
-  const auto at = static_cast<std::size_t>(r.*At);
-  return r.*At >= 0 && at < names->size() ? std::optional((*names)[at]) : std::nullopt;
+NPGPU_FORM(PieceResult, &head_of_result<Pieces>, &T::time_us, &T::host_us, called<"rate_per_s", &T::rate>);
+// What the library chose; null for what it did not say.
+struct Chosen : CollectiveResult {};
+template <auto At, const auto& words>
+inline constexpr auto word_of = [](const Chosen& chosen) {
+  const auto at = static_cast<std::size_t>(chosen.*At);
+  return chosen.*At >= 0 && at < words.size() ? std::optional(std::string_view(words[at])) : std::nullopt;
 };
-struct ChosenWays : CollectiveResult {};
-NPGPU_FORM(ChosenWays, called<"algorithm", chosen_word<&T::algorithm, &collective_algorithms>>,
-           called<"protocol", chosen_word<&T::protocol, &collective_protocols>>,
-           called<"channels", [](const T& r) { return (r.channels > 0) ? std::optional(r.channels) : std::nullopt; }>,
-           called<"path", chosen_word<&T::path, &collective_paths>>);
-NPGPU_FORM(CollectiveResult, in_place<head_of_result<Collectives>>, &T::time_us,
-           called<"algorithm_bytes_per_s", &T::rate>, called<"bus_bytes_per_s", &T::bus_rate>, &T::host_us,
-           &T::lanes_us, called<"chosen", [](const T& r) { return ChosenWays{r}; }>, called<"error", known<&T::why>>);
+NPGPU_FORM(Chosen, called<"algorithm", word_of<&T::algorithm, collective_algorithms>>,
+           called<"protocol", word_of<&T::protocol, collective_protocols>>,
+           called<"channels", known<[](const T& r) { return std::max(r.channels, 0); }>>,
+           called<"path", word_of<&T::path, collective_paths>>);
+NPGPU_FORM(CollectiveResult, &head_of_result<Collectives>, &T::time_us, called<"algorithm_bytes_per_s", &T::rate>,
+           called<"bus_bytes_per_s", &T::bus_rate>, &T::host_us, &T::lanes_us,
+           called<"chosen", [](const T& r) { return Chosen{r}; }>, called<"error", known<&T::why>>);
 
 struct LanePoint : TransferResult {
   bool perturbed = false;  // a neighbour of the size that was asked for
@@ -127,19 +129,15 @@ std::optional<std::vector<RateClass>> rate_classes_of(const ProbeSeries& series)
 // All of a series but points and samples: title, case, and the fields of SeriesInfo and of its context. An error that
 // is none is null.
 template <class K>
-inline constexpr auto head_of_series = [](const Series<K>& series, JsonOf as) {
-  using T = Series<K>;
-  return object_of(members<T, called<"title", [](const T& s) { return std::string(title(s.question)); }>,
-                           called<"case", &T::question>, in_place<base<SeriesInfo>>,
-                           in_place<base<typename K::Context>>, called<"error", known<&SeriesInfo::error>>>,
-                   &series, as);
-};
+inline constexpr auto head_of_series =
+    members<Series<K>, called<"title", [](const Series<K>& s) { return std::string(title(s.question)); }>,
+            called<"case", &Series<K>::question>, in_place<base<SeriesInfo>>, in_place<base<typename K::Context>>,
+            called<"error", known<&SeriesInfo::error>>>;
 template <class K>
 inline constexpr auto form<Series<K>> =
-    members<Series<K>, in_place<head_of_series<K>>, called<"points", [](const Series<K>& s) { return results(s); }>>;
-NPGPU_FORM(TransferSeries, in_place<head_of_series<Transfers>>, called<"lanes", &lanes_of>,
-           called<"together", &together_of>);
-NPGPU_FORM(ProbeSeries, in_place<head_of_series<Probes>>, called<"law", &law_of>, called<"classes", &rate_classes_of>,
+    members<Series<K>, &head_of_series<K>, called<"points", [](const Series<K>& s) { return results(s); }>>;
+NPGPU_FORM(TransferSeries, &head_of_series<Transfers>, called<"lanes", &lanes_of>, called<"together", &together_of>);
+NPGPU_FORM(ProbeSeries, &head_of_series<Probes>, called<"law", &law_of>, called<"classes", &rate_classes_of>,
            called<"points", &probed_points>);
 
 // ---- what is derived from all series --------------------------------------------------------------------------------
@@ -209,37 +207,20 @@ NPGPU_FORM(Drift, &T::time_class, &T::points, &T::by_round,
            called<"in_intervals", within<&T::drift, &DriftByTime::share>>,
            called<"run_to_run", [](const T& drift) { return run_to_run(drift.time_class).share; }>);
 
-NPGPU_FORM(CollectiveFigure, called<"title", [](const T& f) { return std::string(title(f.question)); }>,
-           called<"case", &T::question>, &T::smallest_us, called<"best_bus_bytes_per_s", &T::best>,
-           called<"half_rate_bytes", &T::half_bytes>, called<"limit_bus_bytes_per_s", &T::limit>, &T::limit_source,
-           called<"tree_limit_bus_bytes_per_s", &T::tree_limit>, called<"share_of_limit", &T::share>, &T::verdict,
-           known<&T::why>, called<"slowed_by", known<&T::cause>>);
-NPGPU_FORM(SlowLink, &T::devices, &T::share, &T::text);
-NPGPU_FORM(CollectiveStudy, &T::gpus, &T::device_name, &T::simulated, known<&T::library>, &T::verdict,
-           called<"operations", &T::figures>, &T::links_judged_by, &T::slow_links);
-NPGPU_FORM(StagedSize, &T::bytes, called<"chunk_bytes", &T::chunk>, &T::predicted_us,
-           called<"taken_chunk_bytes", &T::taken_chunk>, &T::advised_us, called<"best_chunk_bytes", &T::best_chunk>,
-           &T::best_us, &T::regret);
-NPGPU_FORM(StagedMessages, &T::source, &T::target, &T::pattern, &T::sizes);
-
 // ---- documents ------------------------------------------------------------------------------------------------------
 
 namespace {
 
 // A list of each kind's series.
-Json all_series(const TraceResults& of, JsonOf as) {
-  Json object = empty_object(as);
-  for_each_kind([&]<class K>() { add_member(object, K::name, form_of(of.trace.of<K>(), as), as); });
-  return object;
+template <class... Ks> constexpr auto series_of_all(List<Ks...>) {
+  return std::array{JsonMember{
+      Ks::name, [](const void* row) { return form_of(static_cast<const TraceResults*>(row)->trace.of<Ks>()); },
+      &json_type<std::vector<Series<Ks>>>}...};
 }
+constexpr auto all_series = series_of_all(Kinds{});
 std::optional<JudgedNode> judged_node(const TraceResults& of) {
   return of.matrix.devices.empty() ? std::nullopt : std::optional(JudgedNode{of.matrix, of.verdict});
 }
-template <auto At, auto write>
-inline constexpr auto list_of = [](const TraceResults& of, JsonOf as) {
-  return list_by(of.*At, as, [](const auto& one, JsonOf asked) { return write(one, asked); });
-};
-
 // A table as an object of columns.
 template <class Row> Json columns(const std::vector<Row>& rows) {
   Json json = Json::object();
@@ -251,22 +232,17 @@ template <class Row> Json columns(const std::vector<Row>& rows) {
   return json;
 }
 
-int schema_flag() {
-  static const int flag = std::ios_base::xalloc();
-  return flag;
-}
-
 }  // namespace
 
 using Results = TraceResults;
 NPGPU_FORM(Results, called<"run", [](const T& of) { return of.trace.root; }>,
-           called<"provenance", [](const T& of) { return of.trace.provenance; }>, called<"", &all_series>,
+           called<"provenance", [](const T& of) { return of.trace.provenance; }>, &all_series,
            called<"drift", &T::drifts>, called<"busy_sibling", &T::sibling>, called<"energy_figures", &T::energies>,
-           called<"rooflines", list_of<&T::rooflines, &one_roofline_json>>,
-           called<"soak_figures", list_of<&T::soaks, &sliced_soak_json>>,
-           called<"piece_tables", list_of<&T::pieces, &piece_table_json>>, &T::derived, called<"matrix", &judged_node>,
-           called<"collective_studies", &T::collectives>,
-           called<"partition_studies", list_of<&T::partitions, &study_json>>, called<"staged_messages", &T::messages>);
+           called<"rooflines", [](const T& of) { return each_as<RooflineReport>(of.rooflines); }>,
+           called<"soak_figures", [](const T& of) { return each_as<SlicedSoak>(of.soaks); }>,
+           called<"piece_tables", &T::pieces>, &T::derived, called<"matrix", &judged_node>,
+           called<"collective_studies", &T::collectives>, called<"partition_studies", &T::partitions>,
+           called<"staged_messages", &T::messages>);
 
 // Summaries of every series. Estimates have their 95 % intervals; times are of one operation, one way.
 void report_json(std::ostream& out, const TraceResults& of) { write_document(out, "npgpu-report", 3, of); }
@@ -277,13 +253,12 @@ void report_json(std::ostream& out, const TraceResults& of) { write_document(out
 //     "transfers", "probes", "jobs": [ { header as in npgpu-report, "visits": { "bytes": [...], ... },
 //                                        "samples": { "visit": [...], ... } } ] }
 void export_json(std::ostream& out, const Trace& trace) {
-  Json json{{"document", "npgpu-trace"},
-            {"version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)},
-            {"run", json_of(trace.root)},
-            {"provenance", json_of(trace.provenance)}};
+  Json json({entry("document", "npgpu-trace"),
+             entry("version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)),
+             entry("run", trace.root), entry("provenance", trace.provenance)});
   for_each_kind([&]<class K>() {
     json[std::string(K::name)] = array_of(trace.of<K>(), [](const Series<K>& series) {
-      Json one = head_of_series<K>(series, JsonOf::value);
+      Json one = object_of(head_of_series<K>, &series);
       one["visits"] = columns(series.visits);
       one["samples"] = columns(series.samples);
       return one;
@@ -311,62 +286,22 @@ Json json_of(const Provenance& provenance) {
   return groups;
 }
 
-Json type_schema(std::string_view type, std::span<const std::string_view> words) {
-  Json schema{{"type", type}};
-  for (const std::string_view word : words) schema["enum"].push_back(word);
-  return schema;
+void add_member(Json& object, std::string_view name, Json member) {
+  if (!name.empty()) object[std::string(name)] = std::move(member);
+  else if (!member.is_null()) object.update(member);
 }
 
-Json nullable(Json schema) {
-  if (schema["type"].is_string()) schema["type"] = Json::array({schema["type"], "null"});
-  if (schema.contains("enum")) schema["enum"].push_back(nullptr);
-  return schema;
-}
-
-Json empty_object(JsonOf as) {
-  if (as == JsonOf::value) return Json::object();
-  return {
-      {"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}, {"additionalProperties", false}};
-}
-
-void add_member(Json& object, std::string_view name, Json member, JsonOf as, std::string_view unit) {
-  if (as == JsonOf::schema) {
-    if (unit != "1") member["description"] = unit;
-    Json& required = object["required"];
-    if (!name.empty() && std::ranges::find(required, Json(name)) == required.end()) required.push_back(name);
-  }
-  Json& all = as == JsonOf::schema ? object["properties"] : object;
-  if (!name.empty()) {
-    all[std::string(name)] = std::move(member);
-  } else if (as == JsonOf::value) {
-    if (!member.is_null()) all.update(member);
-  } else {
-    all.update(member["properties"]);
-    if (member["type"].is_array()) return;  // it may be absent
-    for (Json& one : member["required"])
-      if (std::ranges::find(object["required"], one) == object["required"].end()) object["required"].push_back(one);
-  }
-}
-
-Json object_of(std::span<const JsonMember> members, const void* row, JsonOf as) {
-  Json object = empty_object(as);
-  for (const JsonMember& member : members) add_member(object, member.name, member.json(row, as), as);
+Json object_of(std::span<const JsonMember> members, const void* row) {
+  Json object = Json::object();
+  for (const JsonMember& member : members) add_member(object, member.name, member.json(row));
   return object;
 }
 
-std::ostream& asks_schemas(std::ostream& out) {
-  out.iword(schema_flag()) = 1;
-  return out;
-}
-
-void write_document(std::ostream& out, std::string_view name, int version, Json (*form)(const void*, JsonOf),
-                    const void* of, int indent) {
-  const JsonOf as = out.iword(schema_flag()) ? JsonOf::schema : JsonOf::value;
-  const auto fixed = [as](const Json& value) { return as == JsonOf::schema ? Json{{"const", value}} : value; };
-  Json json = empty_object(as);
-  add_member(json, "document", fixed(name), as);
-  add_member(json, "version", fixed(version), as);
-  add_member(json, "", form(of, as), as);
+void write_document(std::ostream& out, std::string_view name, int version, const JsonType& type,
+                    Json (*form)(const void*), const void* of, int indent) {
+  if (takes_types) return takes_types(name, version, type);
+  Json json{{"document", name}, {"version", version}};
+  json.update(form(of));
   write_json(out, json, indent);
 }
 

@@ -21,17 +21,9 @@ namespace npgpu {
 
 using Json = nlohmann::ordered_json;
 
-enum class JsonOf { value, schema };  // what is asked for: a value, or what its schema says of all such values
-
 Json json_of(double);
 Json json_of(const Provenance&);
 Json json_of(const std::vector<Lane>&);
-// The same in every document.
-Json sliced_soak_json(const SoakDevice&, JsonOf);  // with the course of each load
-Json soak_json(const SoakDevice&, JsonOf);
-Json piece_table_json(const PieceTable&, JsonOf);
-Json study_json(const PartitionStudy&, JsonOf);
-Json one_roofline_json(const Roofline&, JsonOf);
 template <class T>
 requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||
          std::is_convertible_v<T, std::string_view>) Json json_of(const T& value) {
@@ -43,22 +35,29 @@ inline Json json_of(const ShortText& text) { return std::string_view(text); }
 
 // ---- described structs ----------------------------------------------------------------------------------------------
 
-// A member without its type. Without a name: its own members stand in its place.
+struct JsonMember;
+// What a schema says of a type. Only the program npgpu_schemas reads it (docs/schemas).
+struct JsonType {
+  std::string_view name{};  // "number", "array", ...
+  bool is_nullable = false;
+  std::span<const std::string_view> words{};
+  const JsonType* items = nullptr;
+  std::span<const JsonMember> (*members)() = nullptr;
+};
+// Without a name: its own members stand in its place.
 struct JsonMember {
   std::string_view name;
-  Json (*json)(const void* row, JsonOf);
+  Json (*json)(const void* row);
+  const JsonType* type;
+  std::string_view unit{};
 };
 template <class Row> inline constexpr auto form = nullptr;
 template <class T>
 concept Formed = !std::is_same_v<decltype(form<T>), const std::nullptr_t>;
-
-// Parts of schemas. nullable(): of what may be null as well.
-Json type_schema(std::string_view type, std::span<const std::string_view> words = {});
-Json nullable(Json schema);
-// An object without members, and one more in it.
-Json empty_object(JsonOf);
-void add_member(Json& object, std::string_view name, Json member, JsonOf, std::string_view unit = "1");
-Json object_of(std::span<const JsonMember>, const void* row, JsonOf);
+template <class T>
+concept FormedElsewhere = requires {
+  form<T>(nullptr);
+};
 
 template <class T> inline constexpr bool is_optional = false;
 template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
@@ -68,40 +67,81 @@ template <> inline constexpr bool is_list<std::vector<Lane>> = false;  // which 
 template <> inline constexpr bool is_list<Provenance> = false;
 template <class T, std::size_t n> inline constexpr bool is_list<std::array<T, n>> = true;
 
-template <class T> Json leaf_schema() {
-  if constexpr (std::is_same_v<T, bool>) return type_schema("boolean");
-  else if constexpr (std::is_enum_v<T>) return type_schema("string", names_of<T>);
-  else if constexpr (std::is_integral_v<T>) return type_schema("integer");
-  else if constexpr (std::is_floating_point_v<T>) return nullable(type_schema("number"));
-  else if constexpr (std::is_same_v<T, Provenance>) return type_schema("object");
-  else return type_schema("string");
+void add_member(Json& object, std::string_view name, Json member);
+Json object_of(std::span<const JsonMember>, const void* row);
+template <class T> std::span<const JsonMember> form_members() {
+  if constexpr (FormedElsewhere<T>) return form<T>(nullptr);
+  else return form<T>;
 }
 
-// What is written of a value. Of a schema, the value only gives its type: an empty list says what its items would be.
-template <class T> Json form_of(const T& value, JsonOf as) {
-  const bool is_schema = as == JsonOf::schema;
-  if constexpr (std::is_same_v<T, Json>) {
-    return is_schema ? Json::object() : value;  // written by hand: anything
-  } else if constexpr (Formed<T>) {
-    return object_of(form<T>, &value, as);
+template <class T> Json form_of(const T& value) {
+  if constexpr (Formed<T>) {
+    return object_of(form_members<T>(), &value);
   } else if constexpr (is_optional<T>) {
-    if (is_schema) return nullable(form_of(typename T::value_type{}, as));
-    return value ? form_of(*value, as) : Json(nullptr);
+    return value ? form_of(*value) : Json(nullptr);
   } else if constexpr (is_list<T>) {
-    if (is_schema) return Json{{"type", "array"}, {"items", form_of(typename T::value_type{}, as)}};
     Json all = Json::array();
-    for (const auto& one : value) all.push_back(form_of(one, as));
+    for (const auto& one : value) all.push_back(form_of(one));
     return all;
   } else if constexpr (Described<T>) {
-    Json object = empty_object(as);
-    visit_fields(value, [&](const FieldInfo& field, const auto& member) {
-      add_member(object, field.name, form_of(member, as), as, field.unit);
-    });
+    Json object = Json::object();
+    visit_fields(value, [&](const FieldInfo& f, const auto& member) { add_member(object, f.name, form_of(member)); });
     return object;
   } else {
-    return is_schema ? leaf_schema<T>() : json_of(value);
+    return json_of(value);
   }
 }
+
+// ---- their types ----------------------------------------------------------------------------------------------------
+
+template <class Row, class Visit> constexpr void visit_field_types(Visit& visit) {
+  fields_of<Row>([&]<class Of, class T>(const Field<Of, T>& field) {
+    if constexpr (Described<T>) visit_field_types<T>(visit);
+    else visit(field, std::type_identity<T>());
+  });
+}
+template <class T> constexpr JsonType type_of();
+template <class T> inline constexpr JsonType json_type = type_of<T>();
+template <class Row>
+inline constexpr auto field_members = [] {
+  constexpr std::size_t n = [] {
+    std::size_t count = 0;
+    const auto counts = [&](const auto&, auto) { ++count; };
+    visit_field_types<Row>(counts);
+    return count;
+  }();
+  std::array<JsonMember, n> all{};
+  std::size_t at = 0;
+  const auto adds = [&]<class T>(const FieldInfo& field, std::type_identity<T>) {
+    all[at++] = {field.name, nullptr, &json_type<T>, field.unit};
+  };
+  visit_field_types<Row>(adds);
+  return all;
+}();
+template <class T> constexpr JsonType type_of() {
+  static_assert(!std::is_same_v<T, Json>, "what is written by hand has no type");
+  if constexpr (Formed<T>) {
+    return {.name = "object", .members = &form_members<T>};
+  } else if constexpr (is_optional<T>) {
+    JsonType type = json_type<typename T::value_type>;
+    type.is_nullable = true;
+    return type;
+  } else if constexpr (is_list<T>) {
+    return {.name = "array", .items = &json_type<typename T::value_type>};
+  } else if constexpr (Described<T>) {
+    return {.name = "object", .members = [] { return std::span<const JsonMember>(field_members<T>); }};
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return {.name = "boolean"};
+  } else if constexpr (std::is_enum_v<T>) {
+    return {.name = "string", .words = names_of<T>};
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return {.name = std::is_integral_v<T> ? "integer" : "number", .is_nullable = std::is_floating_point_v<T>};
+  } else {
+    return {.name = std::is_same_v<T, Provenance> ? "object" : "string"};
+  }
+}
+
+// ---- their members --------------------------------------------------------------------------------------------------
 
 // The name of a member in the source, as the compiler has it: "... [with auto At = &CurveFit::notes]".
 template <auto At> constexpr auto source_name() {
@@ -144,7 +184,8 @@ template <class Base> struct BaseMembers {
 };
 
 // What stands in members<>, besides pointers to members and functions of a struct: another name; a member of a member;
-// null where it is empty or 0; microseconds; the members of a member or of a base in place of itself.
+// null where it is empty or 0; microseconds; the members of a member, of a base, or of a list (&list) in place of
+// itself.
 template <JsonName text, auto At> inline constexpr NamedMember<text, At> called{};
 template <auto First, auto Then> inline constexpr MemberOfMember<First, Then> within{};
 template <auto At> inline constexpr KnownMember<At> known{};
@@ -153,13 +194,19 @@ template <class Base> inline constexpr BaseMembers<Base> base{};
 template <JsonName text, auto At>
 inline constexpr auto us = called<text, [](const auto& row) { return microseconds(std::invoke(At, row)); }>;
 
+template <auto list>
+inline constexpr JsonType type_of_list{.name = "object", .members = [] { return std::span<const JsonMember>(*list); }};
+template <class Row, auto At> constexpr JsonMember member_of() {
+  if constexpr (requires { At->size(); }) {
+    return {"", [](const void* row) { return object_of(*At, row); }, &type_of_list<At>};
+  } else {
+    return {name_of_member<At>(),
+            [](const void* row) { return form_of(std::invoke(At, *static_cast<const Row*>(row))); },
+            &json_type<std::remove_cvref_t<std::invoke_result_t<decltype(At), const Row&>>>};
+  }
+}
 template <class Row, auto... At>
-inline constexpr std::array<JsonMember, sizeof...(At)> members{
-    JsonMember{name_of_member<At>(), [](const void* row, JsonOf as) {
-                 const Row& of = *static_cast<const Row*>(row);
-                 if constexpr (std::is_invocable_v<decltype(At), const Row&, JsonOf>) return std::invoke(At, of, as);
-                 else return form_of(std::invoke(At, of), as);
-               }}...};
+inline constexpr std::array<JsonMember, sizeof...(At)> members{member_of<Row, At>()...};
 
 // form<Row>; the items say T for it.
 #define NPGPU_FORM(Row, ...)             \
@@ -168,6 +215,34 @@ inline constexpr std::array<JsonMember, sizeof...(At)> members{
     using T = Row;                       \
     return members<T, __VA_ARGS__>;      \
   }()
+// The same for other files as well, which know it by the declaration.
+#define NPGPU_DECLARE_FORM(Row)                              \
+  std::span<const JsonMember> members_elsewhere(const Row*); \
+  template <>                                                \
+  inline constexpr auto form<Row> = static_cast<std::span<const JsonMember> (*)(const Row*)>(&members_elsewhere)
+#define NPGPU_DEFINE_FORM(Row, ...)                           \
+  std::span<const JsonMember> members_elsewhere(const Row*) { \
+    using T = Row;                                            \
+    return members<T, __VA_ARGS__>;                           \
+  }                                                           \
+  static_assert(FormedElsewhere<Row>)
+
+// An object with a member for each word.
+template <const auto& words, class T> struct ByWord { std::array<T, words.size()> all{}; };
+template <class Row, std::size_t... i> constexpr auto members_by(const auto& words, std::index_sequence<i...>) {
+  return std::array{JsonMember{words[i], [](const void* row) { return form_of(static_cast<const Row*>(row)->all[i]); },
+                               &json_type<typename decltype(Row::all)::value_type>}...};
+}
+template <const auto& words, class T>
+inline constexpr auto form<ByWord<words, T>> = members_by<ByWord<words, T>>(words,
+                                                                            std::make_index_sequence<words.size()>());
+
+// Structs that only differ in their form.
+template <class As, class T> std::vector<As> each_as(const std::vector<T>& all) {
+  std::vector<As> found;
+  for (const T& one : all) found.push_back(As{one});
+  return found;
+}
 
 NPGPU_FORM(Estimate, &T::value, &T::low, &T::high, &T::method);
 NPGPU_FORM(TraceRoot, &T::run_uuid, &T::tool_version, &T::git_commit, &T::argv, &T::start_time_utc, &T::hostname,
@@ -177,27 +252,33 @@ NPGPU_FORM(HealthFinding, &T::device, &T::metric, &T::health, &T::value, &T::lim
            &T::high, &T::would_see, called<"case", known<&T::of_case>>, called<"point", known<&T::of_point>>,
            known<&T::basis>, &T::if_failed, &T::explanations);
 NPGPU_FORM(MeasuredCosts, &T::device, &T::device_name, &T::simulated);
+NPGPU_DECLARE_FORM(SoakDevice);
+struct SlicedSoak : SoakDevice {};  // with the course of each load
+NPGPU_DECLARE_FORM(SlicedSoak);
+NPGPU_DECLARE_FORM(PieceTable);
+NPGPU_DECLARE_FORM(CollectiveStudy);
+NPGPU_DECLARE_FORM(PartitionStudy);
+NPGPU_DECLARE_FORM(RooflineReport);
+NPGPU_DECLARE_FORM(StagedMessages);
 
 // A document that is one list.
 template <JsonName key, class T> struct Listed { std::vector<T> all; };
 template <JsonName key, class T>
 inline constexpr auto form<Listed<key, T>> = members<Listed<key, T>, called<key, &Listed<key, T>::all>>;
 
-// Writes a document: its name, its version, then the members of `of`; to a stream that asks_schemas() its schema.
-std::ostream& asks_schemas(std::ostream&);
-void write_document(std::ostream&, std::string_view name, int version, Json (*form)(const void*, JsonOf),
+// Writes a document: its name, its version, then the members of `of`. Where `takes_types` is set it takes the type, and
+// nothing is written.
+inline void (*takes_types)(std::string_view name, int version, const JsonType&) = nullptr;
+void write_document(std::ostream&, std::string_view name, int version, const JsonType&, Json (*form)(const void*),
                     const void* of, int indent);
 template <class T>
 void write_document(std::ostream& out, std::string_view name, int version, const T& of, int indent = 1) {
   write_document(
-      out, name, version, [](const void* row, JsonOf as) { return form_of(*static_cast<const T*>(row), as); }, &of,
+      out, name, version, json_type<T>, [](const void* row) { return form_of(*static_cast<const T*>(row)); }, &of,
       indent);
 }
 
 // ---- written by hand ------------------------------------------------------------------------------------------------
-
-template <class T>
-requires Formed<T> Json json_of(const T& value) { return form_of(value, JsonOf::value); }
 
 template <class Rows, class One> Json array_of(const Rows& rows, One one) {
   Json all = Json::array();
@@ -205,14 +286,8 @@ template <class Rows, class One> Json array_of(const Rows& rows, One one) {
   return all;
 }
 
-// A list of what a function above writes.
-template <class T, class Write> Json list_by(const std::vector<T>& all, JsonOf as, Write write) {
-  if (as == JsonOf::schema) return Json{{"type", "array"}, {"items", write(T{}, as)}};
-  return array_of(all, [&](const T& one) { return write(one, as); });
-}
-
 // A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).
-template <class T> Json entry(const char* key, const T& value) { return Json::array({key, json_of(value)}); }
+template <class T> Json entry(const char* key, const T& value) { return Json::array({key, form_of(value)}); }
 
 // Writes it: bytes that are not UTF-8 as replacement characters, what a terminal would act on as \uXXXX. `indent` -1:
 // all in one line.

@@ -192,19 +192,10 @@ template <>
 inline constexpr auto form<SoakSample> =  // of a word that was found wrong
     members<SoakSample, &SoakSample::address, &SoakSample::pattern, &SoakSample::expected, &SoakSample::found,
             called<"bits", [](const SoakSample& w) { return w.expected ^ w.found; }>, &SoakSample::again>;
-NPGPU_FORM(SoakDevice, called<"device", &T::id>, called<"device_name", &T::name>, &T::simulated, &T::elapsed_s,
-           &T::slices, &T::temperature_c, called<"highest_temperature_c", &T::highest_c>, &T::loads, &T::throttles,
-           called<"wrong_words", &T::words>, &T::errors);
-struct SlicedDevice : SoakDevice {
-  std::vector<SlicedFigure> sliced() const {
-    std::vector<SlicedFigure> all;
-    for (const SoakFigure& load : loads) all.push_back({load});
-    return all;
-  }
-};
-NPGPU_FORM(SlicedDevice, in_place<base<SoakDevice>>, called<"loads", &T::sliced>);
-
-Json soak_json(const SoakDevice& d, JsonOf as) { return form_of(d, as); }
-Json sliced_soak_json(const SoakDevice& d, JsonOf as) { return form_of(SlicedDevice{d}, as); }
+NPGPU_DEFINE_FORM(SoakDevice, called<"device", &T::id>, called<"device_name", &T::name>, &T::simulated, &T::elapsed_s,
+                  &T::slices, &T::temperature_c, called<"highest_temperature_c", &T::highest_c>, &T::loads,
+                  &T::throttles, called<"wrong_words", &T::words>, &T::errors);
+NPGPU_DEFINE_FORM(SlicedSoak, in_place<base<SoakDevice>>,
+                  called<"loads", [](const T& soak) { return each_as<SlicedFigure>(soak.loads); }>);
 
 }  // namespace npgpu

@@ -154,6 +154,14 @@ NPGPU_FORM(SplitPoint, &T::streams, called<"time_us", within<&T::time_us, &Estim
 struct ModelChoice : PartitionChoice {
   std::string_view model{};
 };
+// Of the unsplit run.
+inline constexpr auto stage_words = [] {
+  std::array<std::string_view, partition_stages.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = partition_stages[i].name.substr(0, partition_stages[i].name.rfind('_'));
+  return all;
+}();
+using StagesOf = ByWord<stage_words, double>;
 NPGPU_FORM(ModelChoice, &T::model, &T::streams, called<"regret", within<&T::regret, &Estimate::value>>,
            called<"regret_low", within<&T::regret, &Estimate::low>>,
            called<"regret_high", within<&T::regret, &Estimate::high>>,
@@ -173,14 +181,10 @@ std::vector<SplitPoint> split_points(const PartitionRow& row) {
                    row.gain_us[i]});
   return all;
 }
-// The unsplit run's times, by stage.
-Json stages_of(const PartitionRow& row, JsonOf as) {
-  Json object = empty_object(as);
-  for (std::size_t i = 0; i < row.stages_us.size(); ++i) {
-    const std::string_view column = partition_stages[i].name;
-    add_member(object, column.substr(0, column.rfind('_')), form_of(row.stages_us[i].value, as), as);
-  }
-  return object;
+StagesOf stages_of(const PartitionRow& row) {
+  StagesOf all;
+  std::ranges::transform(row.stages_us, all.all.begin(), &Estimate::value);
+  return all;
 }
 std::vector<ModelChoice> choices_of(const PartitionRow& row) {
   std::vector<ModelChoice> all;
@@ -196,10 +200,9 @@ NPGPU_FORM(PartitionRow, &T::size, &T::best, called<"stage2_us", within<&T::stag
 struct FormQualities : PartitionRegressions {};
 NPGPU_FORM(FormQualities, called<"sum", &T::sum_quality>, called<"small", &T::small_quality>,
            called<"big", &T::big_quality>);
-NPGPU_FORM(PartitionStudy, &T::device, &T::device_name, &T::simulated, &T::type, &T::sub_system,
-           called<"sizes", &T::rows>, &T::fitted, called<"quality", [](const T& s) { return FormQualities{s.fitted}; }>,
-           called<"models", [](const T&) { return partition_models; }>, &T::missing);
-
-Json study_json(const PartitionStudy& study, JsonOf as) { return form_of(study, as); }
+NPGPU_DEFINE_FORM(PartitionStudy, &T::device, &T::device_name, &T::simulated, &T::type, &T::sub_system,
+                  called<"sizes", &T::rows>, &T::fitted,
+                  called<"quality", [](const T& s) { return FormQualities{s.fitted}; }>,
+                  called<"models", [](const T&) { return partition_models; }>, &T::missing);
 
 }  // namespace npgpu

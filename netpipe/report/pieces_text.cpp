@@ -164,12 +164,11 @@ NPGPU_FORM(PieceQuestion, called<"title", [](const T& of) { return std::string(t
            of_question<&PieceCase::device>, &T::device_name, &T::simulated, of_question<&PieceCase::direction>,
            of_question<&PieceCase::layout>, of_question<&PieceCase::other_layout>, of_question<&PieceCase::async>,
            known<of_question<&PieceCase::target>>);
-NPGPU_FORM(PieceTable, in_place<[](const T& table) { return PieceQuestion{table}; }>, known<&T::error>, &T::rows);
+NPGPU_DEFINE_FORM(PieceTable, in_place<[](const T& table) { return PieceQuestion{table}; }>, known<&T::error>,
+                  &T::rows);
 NPGPU_FORM(PieceForecast, in_place<[](const T& of) { return of.table ? PieceQuestion{*of.table} : PieceQuestion{}; }>,
            within<&T::advice, &PieceAdvice::pieces>, within<&T::advice, &PieceAdvice::piece_bytes>,
            within<&T::advice, &PieceAdvice::ways>, within<&T::advice, &PieceAdvice::notes>);
-
-Json piece_table_json(const PieceTable& table, JsonOf as) { return form_of(table, as); }
 
 void piece_advice_text(std::ostream& out, const std::vector<PieceForecast>& all, const TextStyle& style) {
   Document doc;

@@ -107,6 +107,22 @@ std::set<std::string> roofs_held_against(const RooflineReport& of) {
   return all;
 }
 
+}  // namespace
+
+Table roof_table(const Roofline& device) {
+  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
+               right("95 % interval", 2), left("shape", 4)});
+  for (const Roof& roof : device.roofs) {
+    const auto ridge = std::ranges::find_if(
+        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
+    const bool has = ridge != device.ridges.end();
+    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
+               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
+               has ? range_text(ridge->intensity) : "-", roof.at});
+  }
+  return table;
+}
+
 Document roofline_document(const RooflineReport& of) {
   Document doc;
   const Roofline& device = of.roofline;
@@ -126,22 +142,6 @@ Document roofline_document(const RooflineReport& of) {
   return doc;
 }
 
-}  // namespace
-
-Table roof_table(const Roofline& device) {
-  Table table({left("roof"), right("rate"), right("95 % interval", 1), decimal("MHz", 3), decimal("ridge FLOP/B"),
-               right("95 % interval", 2), left("shape", 4)});
-  for (const Roof& roof : device.roofs) {
-    const auto ridge = std::ranges::find_if(
-        device.ridges, [&](const Ridge& r) { return r.arithmetic == roof.name && r.memory == "memory"; });
-    const bool has = ridge != device.ridges.end();
-    table.row({roof.name, rate_in(roof.rate.unit, roof.rate.value), interval_text(roof.rate),
-               digits_text(roof.clock_mhz), has ? digits_text(ridge->intensity.value) : "-",
-               has ? range_text(ridge->intensity) : "-", roof.at});
-  }
-  return table;
-}
-
 void roofline_text(std::ostream& out, std::span<const RooflineReport> all, const TextStyle& style) {
   Document doc;
   for (const RooflineReport& one : all) {
@@ -151,21 +151,20 @@ void roofline_text(std::ostream& out, std::span<const RooflineReport> all, const
   out << to_text(doc, style);
 }
 
-NPGPU_FORM(Roof, &T::name, called<"kind", [](const T& roof) { return roof.is_memory ? "memory" : "arithmetic"; }>,
+NPGPU_FORM(PlacedKernel::Use, &T::roof, &T::share);
+NPGPU_FORM(PlacedKernel, within<&T::kernel, &UserKernel::name>, within<&T::kernel, &UserKernel::launches>,
+           within<&T::kernel, &UserKernel::operations>, within<&T::kernel, &UserKernel::bytes>,
+           us<"time_us", within<&T::kernel, &UserKernel::time>>, &T::intensity, called<"operations_per_s", &T::rate>,
+           known<&T::bound>, &T::share, &T::least_us, &T::uses, &T::unknown);
+NPGPU_FORM(Roof, &T::name,
+           called<"kind", [](const T& r) { return std::string_view(r.is_memory ? "memory" : "arithmetic"); }>,
            called<"rate_per_s", &T::rate>, &T::clock_mhz, &T::at, &T::doubts);
 NPGPU_FORM(Ridge, &T::arithmetic, &T::memory, &T::intensity);
-NPGPU_FORM(PlacedKernel::Use, &T::roof, &T::share);
-template <auto At> inline constexpr auto of_kernel = within<&PlacedKernel::kernel, At>;
-NPGPU_FORM(PlacedKernel, of_kernel<&UserKernel::name>, of_kernel<&UserKernel::launches>,
-           of_kernel<&UserKernel::operations>, of_kernel<&UserKernel::bytes>,
-           us<"time_us", of_kernel<&UserKernel::time>>, &T::intensity, called<"operations_per_s", &T::rate>,
-           known<&T::bound>, &T::share, &T::least_us, &T::uses, &T::unknown);
-template <auto At> inline constexpr auto of_roofline = within<&RooflineReport::roofline, At>;
-NPGPU_FORM(RooflineReport, of_roofline<&Roofline::device>, of_roofline<&Roofline::device_name>,
-           of_roofline<&Roofline::simulated>, of_roofline<&Roofline::roofs>, of_roofline<&Roofline::ridges>,
-           &T::kernels, of_roofline<&Roofline::missing>);
+// `bytes` are those of the memory, `unknown` the roofs that the trace lacks.
+NPGPU_DEFINE_FORM(RooflineReport, within<&T::roofline, &Roofline::device>, within<&T::roofline, &Roofline::device_name>,
+                  within<&T::roofline, &Roofline::simulated>, within<&T::roofline, &Roofline::roofs>,
+                  within<&T::roofline, &Roofline::ridges>, &T::kernels, within<&T::roofline, &Roofline::missing>);
 
-Json one_roofline_json(const Roofline& of, JsonOf as) { return form_of(RooflineReport{of}, as); }
 void roofline_json(std::ostream& out, std::span<const RooflineReport> all) {
   write_document(out, "npgpu-roofline", 1, Listed<"devices", RooflineReport>{{all.begin(), all.end()}});
 }

@@ -367,4 +367,9 @@ Document messages_document(std::span<const StagedMessages> all) {
   return doc;
 }
 
+NPGPU_FORM(StagedSize, &T::bytes, called<"chunk_bytes", &T::chunk>, &T::predicted_us,
+           called<"taken_chunk_bytes", &T::taken_chunk>, &T::advised_us, called<"best_chunk_bytes", &T::best_chunk>,
+           &T::best_us, &T::regret);
+NPGPU_DEFINE_FORM(StagedMessages, &T::source, &T::target, &T::pattern, &T::sizes);
+
 }  // namespace npgpu

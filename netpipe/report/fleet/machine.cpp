@@ -11,48 +11,41 @@ namespace npgpu {
 
 // ---- JSON ----
 
-namespace {
-
-Json facts_json(const FleetMember& member) {
-  Json all = Json::object();
-  for (std::size_t i = 0; i < member.facts.size(); ++i)
-    all[std::string(name(static_cast<FleetFact>(i)))] = json_of(member.facts[i]);
-  return all;
-}
-// Nothing, of a figure that is not the host's.
-Json host_tolerance_json(const FleetItem& item) {
-  return std::isfinite(item.host_tolerance) ? Json{{"host_tolerance", item.host_tolerance}} : Json(nullptr);
-}
-
-}  // namespace
-
+struct HostTolerance {
+  double host_tolerance = not_measured;
+};
+NPGPU_FORM(HostTolerance, &T::host_tolerance);
 NPGPU_FORM(FleetItem, &T::title, &T::unit, &T::gpus, &T::median, &T::sigma, &T::tolerance, called<"class", &T::figure>,
-           known<&T::at>, &T::judged, in_place<&host_tolerance_json>);
+           known<&T::at>, &T::judged, in_place<[](const T& item) {
+             return std::isfinite(item.host_tolerance) ? std::optional(HostTolerance{item.host_tolerance})
+                                                       : std::nullopt;
+           }>);
 NPGPU_FORM(FleetFinding, &T::suspicion, &T::what, known<&T::at>, &T::text, &T::confirmed, &T::value, &T::others,
            &T::share, &T::low, &T::z);
 NPGPU_FORM(FleetCause, &T::cause, &T::text);
-NPGPU_FORM(FleetMember, &T::host, called<"device", &T::id>, &T::uuid, &T::date, &T::traces,
-           called<"facts", &facts_json>);
-NPGPU_FORM(FleetSuspect, &T::confirmed, &T::findings, &T::causes);
+struct SuspectGpu {
+  FleetMember gpu{};
+  FleetSuspect suspect{};
+  ByWord<names_of<FleetFact>, double> facts() const { return {gpu.facts}; }
+};
+template <auto At> inline constexpr auto of_gpu = within<&SuspectGpu::gpu, At>;
+template <auto At> inline constexpr auto of_suspect = within<&SuspectGpu::suspect, At>;
+NPGPU_FORM(SuspectGpu, of_gpu<&FleetMember::host>, called<"device", of_gpu<&FleetMember::id>>,
+           of_gpu<&FleetMember::uuid>, of_gpu<&FleetMember::date>, of_gpu<&FleetMember::traces>, &T::facts,
+           of_suspect<&FleetSuspect::confirmed>, of_suspect<&FleetSuspect::findings>,
+           of_suspect<&FleetSuspect::causes>);
 NPGPU_FORM(FleetHost, &T::host, &T::gpus, &T::findings);
-
-namespace {
-
-Json suspects_json(const FleetGroup& group) {
-  return array_of(group.suspects, [&](const FleetSuspect& suspect) {
-    Json one = json_of(group.members[suspect.member]);
-    one.update(json_of(suspect));
-    return one;
-  });
-}
-
-}  // namespace
-
 NPGPU_FORM(FleetGroup, &T::model, &T::driver, &T::link, &T::simulated,
            called<"gpus", [](const T& group) { return group.members.size(); }>, &T::judged, &T::notes,
-           called<"suspects", &suspects_json>, &T::hosts, &T::slow_alone, &T::items);
-NPGPU_FORM(FleetDefect, &T::metric, &T::text, &T::remedy);
-NPGPU_FORM(FleetBrokenHost, &T::host, in_place<&T::defect>);
+           called<"suspects",
+                  [](const T& group) {
+                    std::vector<SuspectGpu> all;
+                    for (const FleetSuspect& one : group.suspects) all.push_back({group.members[one.member], one});
+                    return all;
+                  }>,
+           &T::hosts, &T::slow_alone, &T::items);
+NPGPU_FORM(FleetBrokenHost, &T::host, within<&T::defect, &FleetDefect::metric>, within<&T::defect, &FleetDefect::text>,
+           within<&T::defect, &FleetDefect::remedy>);
 NPGPU_FORM(FleetFile, &T::path, &T::why);
 NPGPU_FORM(Fleet, &T::files, &T::hosts, &T::gpus, &T::suspects, &T::confirmed, &T::slow_hosts, &T::broken_hosts,
            &T::notes, &T::first_date, &T::last_date, &T::duplicates, &T::without_gpu, &T::incomplete,
