@@ -73,7 +73,7 @@ std::string slowest_gpu(const CollectiveResult& r, const std::vector<std::string
     if (us > 0) known.push_back(us);
   if (known.size() < 2) return "-";
   std::ranges::sort(known);
-  // Of two GPUs the other one is what it is compared with.
+  // With two GPUs each is compared with the other.
   const double usual = known[(known.size() - 1) / 2];
   const auto longest = std::ranges::max_element(r.lanes_us, {}, [](double us) { return us > 0 ? us : 0; });
   const auto lane = static_cast<std::size_t>(longest - r.lanes_us.begin());
@@ -178,7 +178,7 @@ Table collective_table(const CollectiveFigure& f, const std::vector<std::string>
   return table;
 }
 
-// Of a trace of npgpu collectives. Others leave out much else.
+// Only a trace of npgpu collectives: others leave out much else.
 std::vector<std::string> left_out_of(const Trace& trace) {
   std::vector<std::string> all;
   if (!trace.of<Probes>().empty() || !trace.of<Calls>().empty()) return all;

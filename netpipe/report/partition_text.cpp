@@ -154,7 +154,7 @@ NPGPU_FORM(SplitPoint, &T::streams, called<"time_us", within<&T::time_us, &Estim
 struct ModelChoice : PartitionChoice {
   std::string_view model{};
 };
-// Of the unsplit run.
+// The stages of the unsplit run.
 inline constexpr auto stage_words = [] {
   std::array<std::string_view, partition_stages.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i)
