@@ -209,7 +209,7 @@ class OpenclBandwidthRunner final : public OpenclProbeRunner {
     const std::string options =
         fmt::format("-DOP={} -DWORDS={} -DILP={} -DDEPENDENT={:d}", number_of(question().operation), words_of_access(),
                     shape().ilp, question().form == Form::dependent);
-    const std::string source = std::string(loop_source) + walk_source;
+    const std::string source = fmt::format("{}{}", loop_source, walk_source);
     pass_.emplace(kernel(source, options, "pass"));
     fill_.emplace(kernel(source, options, "fill_words"));
     check_.emplace(kernel(source, options, "check_words"));

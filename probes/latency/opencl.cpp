@@ -159,7 +159,7 @@ class OpenclLatencyRunner final : public OpenclProbeRunner {
     chase_.emplace(kernel(local_source, fmt::format("-DWORDS={}", max_words_), "chase"));
   }
   void lay_out_lines() {
-    const std::string source = std::string(loop_source) + chase_source,
+    const std::string source = fmt::format("{}{}", loop_source, chase_source),
                       options = fmt::format("-DATOMIC={:d}", atomic());
     const Buffer order = bench().buffer(std::max<std::uint64_t>(order_.size(), 1) * sizeof(std::uint32_t));
     if (!order_.empty()) bench().write(order, order_.data(), order_.size() * sizeof(std::uint32_t));
