@@ -2,6 +2,8 @@
 // must leave. The timed region holds the runtime's calls and nothing else: what to call, with which pointers and in
 // which stream, is a list made before, and so is a graph of it.
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "netpipe/devices/cuda/check.hpp"

@@ -1,6 +1,8 @@
 // Jobs in several queues of OpenCL, timed whole. The timed region holds the calls and nothing else: what to enqueue,
 // with which arguments and in which queue, is a list made before. A queue is flushed behind its last command, because
 // drivers may keep commands until then.
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "netpipe/devices/host/memory.hpp"

@@ -2,8 +2,6 @@
 // memory and the host's, what a run leaves there, and how a job is prepared, run and checked.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -117,7 +115,7 @@ template <class K> class PipelineRunner : public Runner<K> {
     prepared_ = true;
   }
   bool run(std::uint64_t, std::vector<Sample>& samples) final {
-    if (!prepared_) throw Error(ErrorKind::usage, fmt::format("no {} was prepared", K::singular));
+    if (!prepared_) throw Error(ErrorKind::usage, "no " + std::string(K::singular) + " was prepared");
     const auto sample = launch();
     ran_ = true;
     if (!sample) return false;

@@ -3,6 +3,8 @@
 //
 // A trial's noise is on all of its times, that of single copies on their bytes. A gated job waits behind a gate of the
 // device, which holds as many calls as any other and may time out.
+#include <fmt/format.h>
+
 #include "netpipe/jobs/runner.hpp"
 #include "netpipe/jobs/simulated_runner.hpp"
 
