@@ -201,6 +201,8 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
   return text;
 }
 
+}  // namespace
+
 void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& options) {
   PlanDocument all{{}, guess(plan, options).count(), plan.left_out};
   auto kind = all.kinds.all.begin();
@@ -219,7 +221,7 @@ void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& option
   write_document(out, "npgpu-plan", 1, all, 2);
 }
 
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::string> gpu_ids(const Options& options, const std::string& what) {
   const auto given = options.maybe("device");

@@ -75,6 +75,8 @@ int exit_code_of(const CampaignResult&);
 
 // Throws Error(usage) where the plan has no point: why the first thing was left out.
 void refuse_empty(const Plan&);
+// What would be measured, how long that takes, and what is left out, as a document.
+void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
 // For --dry-run: each batch with its number of points, its time and its memory. Returns the exit code.
 int print_plan(const Plan&, const MeasureOptions&);
 

@@ -1,7 +1,7 @@
 // Each word is written by a kernel and read back by another one after all were written, so that what is read comes from
 // memory: caches hold none of it any more but the last some ten MiB.
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/soak/memory_test.hpp"
+#include "netpipe/soak/memory_test_kernels.hpp"
 
 namespace npgpu::cuda {
 

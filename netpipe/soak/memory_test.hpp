@@ -1,7 +1,6 @@
-// The memory test of a device, and its kernels for CUDA.
+// A memory test: all memory of a device that is free is written with a pattern, then all of it is read back and
+// compared on the device. One file a family of devices, which ends with NPGPU_REGISTERED(soak::MemoryTester, Class).
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <functional>
@@ -13,30 +12,7 @@
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/load.hpp"
 
-namespace npgpu::cuda {
-
-struct WrongWordRecord {
-  std::uint64_t address, expected, found, again;  // again: what a second read brought
-};
-struct WrongWords {
-  static constexpr unsigned most = 100;
-  unsigned long long count;  // of all
-  WrongWordRecord words[most];
-};
-
-// So many words from `memory` on, of which the first is word `first` of all; in stream order.
-void write_words(MemoryPattern, std::uint64_t number, void* memory, std::uint64_t words, std::uint64_t first,
-                 cudaStream_t);
-// Adds what is not as it was written to *wrong, which is on the device.
-void compare_words(MemoryPattern, std::uint64_t number, const void* memory, std::uint64_t words, std::uint64_t first,
-                   WrongWords* wrong, cudaStream_t);
-
-}  // namespace npgpu::cuda
-
 namespace npgpu::soak {
-
-// A memory test: all memory of a device that is free is written with a pattern, then all of it is read back and
-// compared on the device. One file a family of devices, which ends with NPGPU_REGISTERED(soak::MemoryTester, Class).
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);  // patterns are of such words
 

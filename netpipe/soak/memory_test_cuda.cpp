@@ -6,6 +6,7 @@
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/soak/memory_test.hpp"
+#include "netpipe/soak/memory_test_kernels.hpp"
 #include "npgpu/vocabulary/device.hpp"
 
 namespace npgpu::soak {
