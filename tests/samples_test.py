@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -26,7 +25,7 @@ failures = []
 samples = 0
 
 
-def printed(command, folder):
+def printed(command):
     ran = subprocess.run([PROGRAM, *command.split()], cwd=ROOT,
                          capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
     if ran.returncode:
@@ -34,11 +33,11 @@ def printed(command, folder):
     return [line.rstrip() for line in ran.stdout.splitlines()]
 
 
-def compare(command, lines, folder):
+def compare(command, lines):
     """Each line is there, in this order, and next to the one before but for "..."."""
     global samples
     samples += 1
-    output = [line for line in printed(command, folder) if line]
+    output = [line for line in printed(command) if line]
     place, is_cut = 0, True  # a sample may begin anywhere
     for line in lines:
         if line.strip() == "...":
@@ -55,18 +54,17 @@ def compare(command, lines, folder):
         place, is_cut = same[0] + 1, False
 
 
-with tempfile.TemporaryDirectory() as folder:
-    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", PAGES, re.M):
-        lines = [line[4:].rstrip() for line in block.strip("\n").split("\n")]
-        first = lines[0]
-        for start, command in WITHOUT_COMMAND.items():
-            if first.startswith(start):
-                compare(command, lines, folder)
-        at = [i for i, line in enumerate(lines) if line.startswith("$ ")]
-        for here, after in zip(at, at[1:] + [len(lines)]):
-            shown = lines[here + 1:after]
-            if lines[here].startswith("$ npgpu") and "data/traces/" in lines[here]:
-                compare(lines[here].removeprefix("$ npgpu "), shown, folder)
+for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", PAGES, re.M):
+    lines = [line[4:].rstrip() for line in block.strip("\n").split("\n")]
+    first = lines[0]
+    for start, command in WITHOUT_COMMAND.items():
+        if first.startswith(start):
+            compare(command, lines)
+    at = [i for i, line in enumerate(lines) if line.startswith("$ ")]
+    for here, after in zip(at, at[1:] + [len(lines)]):
+        shown = lines[here + 1:after]
+        if lines[here].startswith("$ npgpu") and "data/traces/" in lines[here]:
+            compare(lines[here].removeprefix("$ npgpu "), shown)
 
 if samples != len(WITHOUT_COMMAND) + 9:
     failures.append(f"{samples} samples were found")
