@@ -172,6 +172,21 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
     list.add(beside, {.bytes_in = 64 * MiB, .bytes_out = 64 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64});
   }
 
+  // What waits for what in other streams: copies out for kernels that were issued before them (breadth-first), and
+  // copies for those before them (depth-first). Each kernel takes as long as a copy, and as much of the device as it has.
+  JobCase whole = compute;
+  for (const std::uint32_t n : {1u, 4u}) {
+    whole.order = Order::breadth_first;
+    list.add(whole, {.bytes_out = 32 * MiB, .kernel_bytes = 60 * MiB, .chunks = n, .streams = n, .kernel_ratio = 1});
+    whole.order = Order::depth_first;
+    list.add(whole, {.bytes_in = 32 * MiB,
+                     .bytes_out = 32 * MiB,
+                     .kernel_bytes = 60 * MiB,
+                     .chunks = n,
+                     .streams = n,
+                     .kernel_ratio = 0.5});
+  }
+
   // Calls, in a stream each: of copies, of copies and kernels, of all three; of small chunks and larger ones.
   JobCase calls = copies;
   calls.gating = Gating::open;

@@ -303,7 +303,9 @@ StreamCosts simulated_costs(const DeviceInfo& device, Memory memory) {
   costs.copy_engines = static_cast<int>(number("copy_engines", 2));
   costs.queues.h2d = costs.queues.kernel = costs.queues.d2h = static_cast<std::uint32_t>(number("hardware_queues", 0));
   if (of_major("1.")) costs.compute = Compute::serial;
-  if (of_major("2.")) costs.implicit_sync = ImplicitSync::end;
+  if (const auto stated = named<ImplicitSync>(text_fact(device.facts, "implicit_sync"))) costs.implicit_sync = *stated;
+  else if (of_major("2.")) costs.implicit_sync = ImplicitSync::end;
+  costs.serial_copies = number("serial_copies", 0) > 0;
   return costs;
 }
 

@@ -75,6 +75,7 @@ void Simulator::prepare(std::uint64_t blocks, std::uint32_t n, Order order, std:
   const auto kernels = static_cast<std::size_t>(std::count_if(stages_.begin(), stages_.end(), is_kernel));
   synchronizes_.assign(costs_.implicit_sync != ImplicitSync::none ? kernels * n : 0, 0);
   kernels_ = 0;
+  last_copy_ = none;
   copies_out_.clear();
   synchronized_ = 0;
   waiting_ = 0;
@@ -116,6 +117,7 @@ void Simulator::issue(Index i, std::size_t kind, std::uint32_t chunk, Order orde
     o.queue = o.stream % queues_of(line);
     follow(last_in_queue_[(line == 1 ? queues.h2d : 0) + o.queue], &Operation::next_in_queue, i);
   }
+  if (line != compute_line && costs_.serial_copies) follow(last_copy_, &Operation::next_copy, i);
   if (o.stage == Stage::d2h && !synchronizes_.empty() && kernels_ > 0) {
     ++o.waits;
     copies_out_.emplace_back(i, kernels_);
@@ -165,6 +167,7 @@ void Simulator::ended(Index index, double now) {
     const bool late = costs_.latency_of_waiting_only && next.issued >= now;
     passed(o.next_in_stream, next.stage == o.stage || late ? now : reached);
   }
+  if (o.next_copy != none) passed(o.next_copy, now);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.kernel, now);
 }
 

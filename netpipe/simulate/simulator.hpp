@@ -43,7 +43,7 @@ class Simulator {
 
   struct Operation {
     double ready = 0;  // the latest of what is known so far
-    Index next_in_stream = none, next_in_queue = none;
+    Index next_in_stream = none, next_in_queue = none, next_copy = none;
     std::uint32_t chunk = 0, stream = 0, queue = 0;
     std::uint32_t kernel = 0;  // of a kernel: its number in the order of issue
     std::uint16_t kind = 0;    // which of stages_
@@ -107,6 +107,7 @@ class Simulator {
   std::vector<double> ends_;  // only for the list of entries
   Line lines_[3];             // copy in (or both ways), copy out, compute
   std::vector<Index> last_in_stream_, last_in_queue_;
+  Index last_copy_ = none;  // where copies go one after the other
   std::vector<Index> launches_;  // kernels in the order of issue, where they get queues
   std::size_t launched_ = 0;
   std::vector<Channel> channels_;

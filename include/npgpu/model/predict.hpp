@@ -72,9 +72,11 @@ enum class Cost {
   queues_kernel,
   queues_d2h,
   submit,
+  implicit_sync,  // what copies out wait for: an ImplicitSync
+  serial_copies,  // 1: copies of all streams go one after the other
 };
 template <>
-inline constexpr std::array<std::string_view, 25> names_of<Cost>{
+inline constexpr std::array<std::string_view, 27> names_of<Cost>{
     // calls
     "issue h2d", "issue kernel", "issue d2h", "spread of calls", "t_sc", "destroy",
     // copies
@@ -82,7 +84,7 @@ inline constexpr std::array<std::string_view, 25> names_of<Cost>{
     // in a stream, and together
     "latency h2d", "latency kernel", "copy engines", "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
     "gap ahead of kernel", "gap behind kernel", "blocks at once", "queues h2d", "queues kernel", "queues d2h",
-    "submit"};
+    "submit", "implicit sync", "serial copies"};
 
 struct CostParameter : Parameter {
   Cost cost;

@@ -146,6 +146,9 @@ struct StreamCosts {
   int copy_engines = 2;  // 1: both directions share it
   Queues queues{};       // Q, CUDA_DEVICE_MAX_CONNECTIONS
   ImplicitSync implicit_sync = ImplicitSync::none;
+  // Copies of all streams go one after the other, in both directions and in the order of their calls. Confidential
+  // computing does that (arXiv 2606.23969).
+  bool serial_copies = false;
   Compute compute = Compute::shared;
 };
 
@@ -154,7 +157,8 @@ StreamCosts with_calls(StreamCosts, double times_as_long);
 
 // What a simulated device charges, from the facts it states of itself, with copies from and to host memory of that
 // kind. Its latencies come before operations there and after them here: a copy in starts earlier by its latency, and
-// its kernel by as much later. Compute capability 1.x: one kernel at a time; 2.x: implicit synchronization (end).
+// its kernel by as much later. Where the spec does not say it, compute capability 1.x has one kernel at a time, and 2.x
+// implicit synchronization (end).
 // Throws Error(usage) if the device is not simulated or has no such copies.
 StreamCosts simulated_costs(const DeviceInfo&, Memory host_memory);
 

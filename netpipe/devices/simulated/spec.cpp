@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "netpipe/devices/simulated/json_object.hpp"
+#include "npgpu/model/simulate.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
@@ -125,8 +126,9 @@ constexpr HardwareKeys hardware_keys[] = {
             "instructions_dpx_lanes instructions_dpx_cycles constant_bytes_per_cycle"),
     counts("branch_lanes shared_atomic_lanes"),
     figures("l2_atomics_g_s l2_atomics_one_word_g_s"),
+    // Streams: 1 where copies of all streams go one after the other; what streams and kernels cost.
     counts("hardware_queues"),
-    // What streams and kernels cost.
+    {"serial_copies", 1, true},
     figures("stream_create_us stream_destroy_us kernel_launch_us kernel_gap_us kernel_latency_us"),
     // What npgpu energy measures: W with a context and without, shares of what other operands take, the scatter of a
     // window, and pJ an operation or a byte over idle.
@@ -172,6 +174,11 @@ constexpr HardwareKeys hardware_keys[] = {
 Facts read_hardware(const JsonObject& from) {
   Facts facts;
   if (from.has("compute_capability")) facts.emplace_back("compute_capability", from.text("compute_capability"));
+  if (from.has("implicit_sync")) {
+    if (!named<ImplicitSync>(from.text("implicit_sync")))
+      from.wrong("implicit_sync", "one of " + choices<ImplicitSync>());
+    facts.emplace_back("implicit_sync", from.text("implicit_sync"));
+  }
   for (const auto& [keys, max, are_whole] : hardware_keys) {
     std::istringstream words(keys);
     for (std::string key; words >> key;) {

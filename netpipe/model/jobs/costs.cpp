@@ -312,8 +312,12 @@ void CostMeasuring::measure() {
   blocks();
   kernel_times();
   compute();
-  out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
-                       queues_of(Stage::d2h, Cost::queues_d2h)};
+  waits_for_other_streams();
+  // Where each copy waits for the one before it, all but one stream behind a gate show that, and no queue.
+  const bool tells_queues = !out_.costs.serial_copies;
+  if (tells_queues) out_.costs.queues.h2d = queues_of(Stage::h2d, Cost::queues_h2d);
+  out_.costs.queues.kernel = queues_of(Stage::kernel, Cost::queues_kernel);
+  if (tells_queues) out_.costs.queues.d2h = queues_of(Stage::d2h, Cost::queues_d2h);
   gap_ahead_of_kernel();
   way_to_device();
   gap_behind_kernel();

@@ -56,6 +56,10 @@ class CostMeasuring {
   void gap_ahead_of_kernel();
   void gap_behind_kernel();
   std::uint32_t queues_of(Stage, Cost);
+  // costs_waiting.cpp: what waits for what in other streams
+  std::optional<std::size_t> nearest_rule(Cost, Order, std::uint64_t bytes_in, const std::vector<StreamCosts>& rules,
+                                          const std::string& method, const std::string& meaning);
+  void waits_for_other_streams();
   // costs_kernels.cpp: how kernels go in parts, and at the same time
   void blocks();
   void kernel_times();

@@ -1,0 +1,291 @@
+// How long a kernel takes, by the figures of a device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "npgpu/model/device_model.hpp"
+#include "npgpu/vocabulary/units.hpp"
+
+namespace npgpu {
+
+double DeviceModel::at(std::string_view key) const {
+  const auto found = figures.find(key);
+  return found == figures.end() ? not_measured : found->second.value;
+}
+double DeviceModel::at(std::string_view key, double otherwise) const {
+  const double value = at(key);
+  return std::isnan(value) ? otherwise : value;
+}
+
+namespace {
+
+constexpr double warp = 32;
+constexpr double combines = 6;  // how sharply arithmetic and memory give way to each other
+constexpr double usual_knee = 4;
+
+// What the time is made of: the figures in seconds, and which of them were looked up.
+class LookedUp {
+ public:
+  LookedUp(const DeviceModel& device, const std::string& moved, double to) : device_(device), moved_(moved), to_(to) {}
+  double known(const std::string& key) const {
+    used.insert(key);
+    return key == moved_ ? to_ : device_.at(key);
+  }
+  double known(const std::string& key, double otherwise) const {
+    const double value = known(key);
+    return std::isnan(value) ? otherwise : value;
+  }
+  double needed(const std::string& key, const char* measured_by) const {
+    const double value = known(key);
+    if (!(value > 0))
+      throw Error(ErrorKind::usage,
+                  fmt::format("it is not known of {} what {} is: {}", device_.device, key, measured_by));
+    return value;
+  }
+  mutable std::set<std::string> used{};
+
+ private:
+  const DeviceModel& device_;
+  const std::string& moved_;
+  double to_;
+};
+
+struct TimeParts {
+  double arithmetic = 0, memory = 0, launch = 0;
+  double time = 0;
+  KernelBound bound = KernelBound::launch;
+  double slots = 0, waves = 0, last_wave = 1;
+};
+
+double smooth_max(double a, double b, double sharpness) {
+  if (!std::isfinite(sharpness)) return std::max(a, b);
+  const double most = std::max(a, b);
+  if (most <= 0) return 0;
+  return most * std::pow(1 + std::pow(std::min(a, b) / most, sharpness), 1 / sharpness);
+}
+
+class CountedKernel {
+ public:
+  CountedKernel(const LookedUp& f, const KernelCounts& c, double in_flight)
+      : f_(f),
+        c_(c),
+        in_flight_(in_flight),
+        blocks_(static_cast<double>(c.blocks)),
+        threads_(blocks_ * c.threads),
+        sms_(f.needed("sms", "npgpu probe compute measures it")),
+        // 0 says that there is none: latency and rate meet in a corner, and blocks go in step.
+        knee_(f.known("memory_knee", usual_knee)),
+        in_step_(!(knee_ > 0)) {
+    block_warps_ = std::ceil(c.threads / warp);
+    resident_ = resident();
+  }
+
+  TimeParts parts() const {
+    TimeParts p;
+    p.slots = resident_ * sms_;
+    p.waves = blocks_ / p.slots;
+    p.launch = f_.known("empty_kernel_us", 0) * 1e-6;
+    KernelBound of_arithmetic = KernelBound::arithmetic, of_memory = KernelBound::memory_rate;
+    if (c_.flops > 0) p.arithmetic = arithmetic(of_arithmetic);
+    if (c_.bytes > 0) p.memory = memory(of_memory);
+    const double both = smooth_max(p.arithmetic, p.memory, in_step_ ? INFINITY : combines);
+    p.time = both + p.launch;
+    p.bound = p.launch > both ? KernelBound::launch : p.arithmetic > p.memory ? of_arithmetic : of_memory;
+    if (const double full = std::ceil(p.waves); p.waves < 100) p.last_wave = full / p.waves;
+    return p;
+  }
+
+ private:
+  // Blocks that a multiprocessor holds: by its slots, warps, registers and shared memory.
+  double resident() const {
+    Layout l;
+    l.units = static_cast<std::uint32_t>(sms_);
+    l.lanes = static_cast<std::uint32_t>(warp);
+    l.max_blocks_per_unit = count("blocks");
+    l.max_threads_per_unit = static_cast<std::uint32_t>(f_.known("warps", 0) * warp);
+    l.max_threads_per_block = count("block_threads");
+    l.registers_per_unit = count("registers");
+    l.shared_bytes_per_unit = count("shared_bytes");
+    l.shared_bytes_reserved = count("shared_reserved_bytes");
+    Shape s;
+    s.threads = c_.threads;
+    s.registers = c_.registers;
+    s.shared_bytes = c_.shared_bytes;
+    if ((l.max_threads_per_block && c_.threads > l.max_threads_per_block) ||
+        (l.max_threads_per_unit && block_warps_ * warp > l.max_threads_per_unit) ||
+        (l.registers_per_unit && c_.registers * block_warps_ * warp > l.registers_per_unit) ||
+        (l.shared_bytes_per_unit && c_.shared_bytes + l.shared_bytes_reserved > l.shared_bytes_per_unit &&
+         c_.shared_bytes))
+      throw Error(ErrorKind::usage,
+                  fmt::format("no block of {} threads with {} registers each and {} B of shared memory fits a "
+                              "multiprocessor",
+                              c_.threads, c_.registers, c_.shared_bytes));
+    return resident_blocks(l, s);
+  }
+  std::uint32_t count(const char* key) const { return static_cast<std::uint32_t>(f_.known(key, 0)); }
+
+  // N multiply-adds of a thread, i of them at once, take N * max(latency / i, q * c): q warps on the busiest scheduler
+  // of the busiest multiprocessor, each of whose instructions keeps it for c. Waves follow one another.
+  double arithmetic(KernelBound& bound) const {
+    const std::string of_type = c_.type == DataType::fp32 ? "" : "instructions_" + std::string(name(c_.type)) + '_';
+    constexpr auto by_compute = "npgpu probe compute measures it, with --type for other types than fp32";
+    const double clock = f_.needed("shader_clock_mhz", by_compute) * 1e6;
+    const double latency = f_.needed(of_type.empty() ? "fma_latency_cycles" : of_type + "cycles", by_compute) / clock;
+    const double schedulers = f_.known("schedulers", 4);
+    const double issue =
+        warp * schedulers / f_.needed(of_type.empty() ? "lanes" : of_type + "lanes", by_compute) / clock;
+    const double each = c_.flops / 2 / threads_;
+    const auto wave = [&](double blocks) {
+      const double warps = std::ceil(std::ceil(blocks / sms_) * block_warps_ / schedulers);
+      bound = warps * issue >= latency / in_flight_ ? KernelBound::arithmetic : KernelBound::dependent_operations;
+      return each * std::max(latency / in_flight_, warps * issue);
+    };
+    const double slots = resident_ * sms_, whole = std::floor(blocks_ / slots), rest = blocks_ - whole * slots;
+    const double last = rest > 0 ? wave(rest) : 0;
+    return (whole > 0 ? whole * wave(slots) : 0) + last;
+  }
+
+  double memory(KernelBound& bound) const {
+    constexpr auto by_bandwidth = "npgpu probe bandwidth measures it";
+    const double clock = f_.needed("shader_clock_mhz", "npgpu probe compute measures it") * 1e6;
+    const double latency = f_.needed("memory_latency_cycles", by_bandwidth) / clock;
+    const double rate = f_.needed("memory_gb_s", by_bandwidth) * 1e9;
+    const double path = f_.known("sm_bytes_per_cycle", INFINITY) * clock;
+    const double word = c_.word_bytes;
+    const double accesses = std::max(1.0, c_.bytes / threads_ / word);
+    const double at_once = std::min(in_flight_, accesses), steps = accesses / at_once;
+    // Sectors move, and not words.
+    const double moved = c_.random ? std::max(1.0, f_.known("sector_bytes", 32) / word) : 1;
+    const double bytes = c_.bytes * moved, block_step = bytes / blocks_ / steps;
+    const double slots = resident_ * sms_;
+    const auto wave = [&](double blocks) {
+      const double on_busiest = std::ceil(blocks / sms_);
+      return std::tuple(latency + on_busiest * block_step / path, on_busiest * block_step / path,
+                        blocks * block_step / rate);
+    };
+    if (in_step_) {
+      const auto [ignored, way, bus] = wave(std::min(blocks_, slots));
+      const auto step = [&](double blocks) {
+        const auto [all, own, of_all] = wave(blocks);
+        return std::max({latency, own, of_all});
+      };
+      bound = bus >= std::max(latency, way) ? KernelBound::memory_rate
+              : way >= latency              ? KernelBound::path_to_memory
+                                            : KernelBound::memory_latency;
+      const double whole = std::floor(blocks_ / slots), rest = blocks_ - whole * slots;
+      return steps * ((whole > 0 ? whole * step(slots) : 0) + (rest > 0 ? step(rest) : 0));
+    }
+    if (blocks_ <= slots) {
+      // Threads that walk through memory reach less than a grid as large as what it touches.
+      const double walking = steps > 2 ? f_.known("memory_walking_share", 1) : 1;
+      const auto [own, way, all] = wave(blocks_);
+      const double bus = all / walking;
+      bound = bus >= own       ? KernelBound::memory_rate
+              : way >= latency ? KernelBound::path_to_memory
+                               : KernelBound::memory_latency;
+      return steps * smooth_max(own, bus, knee_);
+    }
+    const double turnaround =
+        1e-9 * (f_.known("block_turnaround_ns", 0) + f_.known("warp_turnaround_ns", 0) * block_warps_ +
+                f_.known("store_turnaround_ns", 0));
+    const double own = blocks_ / slots * (steps * (latency + resident_ * block_step / path) + turnaround);
+    const double bus = bytes / rate, dispatch = blocks_ * f_.known("block_dispatch_ns", 0) * 1e-9;
+    const double flow = smooth_max(own, bus, knee_);
+    bound = dispatch > flow ? KernelBound::block_dispatch
+            : bus >= own    ? KernelBound::memory_rate
+                            : KernelBound::memory_latency;
+    return std::max(flow, dispatch);
+  }
+
+  const LookedUp& f_;
+  const KernelCounts& c_;
+  double in_flight_, blocks_, threads_, sms_, knee_;
+  bool in_step_;
+  double block_warps_ = 1, resident_ = 1;
+};
+
+void refuse_counts(const KernelCounts& c) {
+  if (c.blocks < 1 || c.threads < 1 || c.word_bytes < 1 || !(c.flops >= 0) || !(c.bytes >= 0) ||
+      !(c.flops + c.bytes > 0) || !std::isfinite(c.flops + c.bytes))
+    throw Error(ErrorKind::usage, "a kernel has blocks of threads, and operations or bytes");
+}
+
+// Compilers issue what is independent together: loops by four, and all of a few accesses.
+double usual_in_flight(const KernelCounts& c) {
+  const double threads = static_cast<double>(c.blocks) * c.threads;
+  const double accesses = c.bytes / threads / c.word_bytes;
+  return c.bytes > 0 ? std::clamp(accesses, 1.0, 4.0) : 4;
+}
+
+const std::string nothing_moved;
+
+TimeParts evaluate(const DeviceModel& device, const KernelCounts& c, double in_flight,
+                   const std::string& moved = nothing_moved, double to = 0, std::set<std::string>* used = nullptr) {
+  const LookedUp figures(device, moved, to);
+  const TimeParts parts = CountedKernel(figures, c, in_flight).parts();
+  if (used) *used = figures.used;
+  return parts;
+}
+
+}  // namespace
+
+Seconds likely_time(const DeviceModel& device, const KernelCounts& c) {
+  refuse_counts(c);
+  return Seconds{evaluate(device, c, c.in_flight ? c.in_flight : usual_in_flight(c)).time};
+}
+
+KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
+  constexpr double of_arithmetic = 0.06, of_memory = 0.12, of_both = 0.15;
+  refuse_counts(c);
+  const double usual = c.in_flight ? c.in_flight : usual_in_flight(c);
+  std::set<std::string> used;
+  const TimeParts p = evaluate(device, c, usual, nothing_moved, 0, &used);
+  KernelTime result{Seconds{p.time},
+                    Seconds{p.time},
+                    Seconds{p.time},
+                    p.bound,
+                    Seconds{p.arithmetic},
+                    Seconds{p.memory},
+                    Seconds{p.launch},
+                    static_cast<std::uint64_t>(p.slots),
+                    p.waves,
+                    p.last_wave};
+  double below = 0, above = 0;  // squares of shares
+  for (const std::string& key : used) {
+    const auto figure = device.figures.find(key);
+    if (figure == device.figures.end()) continue;
+    double most = 0;
+    for (const double bound : {figure->second.low, figure->second.high}) {
+      if (!(bound > 0) || key == "sms") continue;
+      const double by = evaluate(device, c, usual, key, bound).time / p.time - 1;
+      (by < 0 ? below : above) += by * by;
+      most = std::max(most, by);
+    }
+    result.used.push_back({key, most});
+  }
+  double low = p.time * (1 - std::sqrt(below)), high = p.time * (1 + std::sqrt(above));
+  if (!c.in_flight) {
+    const double one = evaluate(device, c, 1).time, many = evaluate(device, c, 2 * usual).time;
+    low -= p.time - std::min({p.time, one, many});
+    high += std::max({p.time, one, many}) - p.time;
+    if (std::max(one, many) > 1.1 * p.time)
+      result.notes.push_back(
+          fmt::format("how many accesses or operations of a thread are in flight decides its time: with one {:.4g} us, "
+                      "with {:g} {:.4g} us; --in-flight says it",
+                      1e6 * one, 2 * usual, 1e6 * many));
+  }
+  const double less = std::min(p.arithmetic, p.memory), more = std::max(p.arithmetic, p.memory);
+  const double own = p.bound == KernelBound::launch ? of_memory
+                     : less > 0.5 * more            ? of_both
+                     : p.arithmetic > p.memory      ? of_arithmetic
+                                                    : of_memory;
+  result.low = Seconds{std::max(low * (1 - own), 0.0)};
+  result.high = Seconds{high * (1 + own)};
+  if (c.random && std::isnan(device.at("sector_bytes")))
+    result.notes.push_back("sectors of 32 B are assumed: npgpu probe access measures them");
+  return result;
+}
+
+}  // namespace npgpu
