@@ -46,6 +46,8 @@ DeviceModel device_model(const DeviceInfo&);
 struct KernelCounts {
   double flops = 0;  // a multiply-add is two
   double bytes = 0;  // between registers and memory, read and written
+  // Of these, written; NaN: not known, and half of them are taken to be.
+  double bytes_written = not_measured;
   DataType type = DataType::fp32;
   std::uint32_t word_bytes = 4;  // of one access of a thread
   bool random = false;           // a thread's words lie anywhere
@@ -53,7 +55,7 @@ struct KernelCounts {
   std::uint32_t threads = 256;  // of a block
   // Of a thread, and of a block besides what each takes; 0: they set no limit.
   std::uint32_t registers = 0, shared_bytes = 0;
-  // Accesses, or operations, of a thread that wait for none of each other; 0: not known.
+  // Loads, or operations, of a thread that wait for none of each other; 0: not known.
   std::uint32_t in_flight = 0;
 
   auto operator<=>(const KernelCounts&) const = default;
@@ -93,8 +95,8 @@ struct KernelTime {
 };
 
 // Its interval holds the figures' own intervals, what is not known of the kernel (how many accesses are in flight,
-// where `in_flight` is 0), and the model's own error: 6 % where arithmetic bounds it, 12 % where memory does, 15 %
-// where both take about as long. These are the 95th percentiles, rounded up, of kept traces of H200s, whose points the
+// where `in_flight` is 0), and the model's own error: 6 % where arithmetic bounds it (20 % of fp16 and bf16), 10 %
+// where memory does, 15 % where both take about as long. These are the 95th percentiles, rounded up, of kept traces of H200s, whose points the
 // figures do not come from (see docs/streams.md). Throws Error(usage) where the counts are of no kernel, no block fits
 // the device, or a figure that it takes is not known: the sentence names the probe that measures it.
 KernelTime time_of_kernel(const DeviceModel&, const KernelCounts&);

@@ -194,8 +194,8 @@ class KernelMeasuring {
     const ProbeResult* own = best_of(both, [](const Shape& s) { return s.blocks == 1; });
     if (own) follow("sm_bytes_per_cycle", own->rate.value / clock, own->rate, 1, "the fastest copy of one block");
     const DeviceModel in_step = with_knee(0);
-    smooth(read, both, own, latency, clock);
-    into_ = error_of(in_step, both) <= error_of(into_, both) ? in_step : into_;
+    smooth(read, both, write, own, latency, clock);
+    if (error_of(in_step, both) <= error_of(into_, both)) into_ = in_step;
   }
   DeviceModel with_knee(double knee) {
     add("memory_knee", knee,
@@ -205,8 +205,8 @@ class KernelMeasuring {
   }
 
   // What blocks cost besides their bytes: from three shapes of reads and one of copies, of 4 B a thread.
-  void smooth(const std::vector<ProbeResult>& read, const std::vector<ProbeResult>& both, const ProbeResult* own,
-              double latency, double clock) {
+  void smooth(const std::vector<ProbeResult>& read, const std::vector<ProbeResult>& both,
+              const std::vector<ProbeResult>& write, const ProbeResult* own, double latency, double clock) {
     with_knee(4);
     const auto large = [&](const Shape& s) { return comes_and_goes(s); };
     if (own) {
@@ -235,6 +235,17 @@ class KernelMeasuring {
     if (stored)
       follow("store_turnaround_ns", 1e9 * std::max(0.0, lasts(*stored, Operation::copy) - of_many), stored->rate, -1,
              "copies by blocks of 1024 threads, 4 B each: what they take longer than reads");
+    if (const ProbeResult* r = at_shape(write, 1024, false, large))
+      follow("write_turnaround_ns",
+             1e9 * std::max(0.0, lasts(*r, Operation::write) + latency - of_block - 32 * of_warp), r->rate, -1,
+             "writes by blocks of 1024 threads, 4 B each: what they take besides the turnaround");
+    const auto one_block = [](const Shape& s) { return s.blocks == 1; };
+    if (const ProbeResult* r = best_of(write, one_block))
+      follow("sm_write_bytes_per_cycle", r->rate.value / clock, r->rate, 1, "the fastest write of one block");
+    if (const ProbeResult* r = best_of(read, one_block))
+      if (const double step = step_bytes(*r, Operation::read), more = step / r->rate.value - latency; more > 0)
+        follow("sm_read_bytes_per_cycle", step / more / clock, r->rate, 1,
+               "the fastest read of one block, less the latency");
   }
 
   // The median error of points of many blocks.
@@ -247,7 +258,7 @@ class KernelMeasuring {
                                 .word_bytes = r.axes.access_bytes,
                                 .blocks = r.axes.blocks,
                                 .threads = r.axes.threads,
-                                .in_flight = 2 * r.axes.ilp};
+                                .in_flight = r.axes.ilp};
       errors.push_back(std::abs(likely_time(device, counts).count() / (bytes / r.rate.value) - 1));
     }
     return errors.empty() ? not_measured : median(errors);

@@ -24,6 +24,7 @@ namespace {
 constexpr double warp = 32;
 constexpr double combines = 6;  // how sharply arithmetic and memory give way to each other
 constexpr double usual_knee = 4;
+constexpr double nearly = 0.03;  // of an operation's time
 
 // What the time is made of: the figures in seconds, and which of them were looked up.
 class LookedUp {
@@ -80,6 +81,7 @@ class CountedKernel {
         in_step_(!(knee_ > 0)) {
     block_warps_ = std::ceil(c.threads / warp);
     resident_ = resident();
+    written_ = std::isnan(c.bytes_written) ? 0.5 : std::clamp(c.bytes_written / c.bytes, 0.0, 1.0);
   }
 
   TimeParts parts() const {
@@ -140,6 +142,9 @@ class CountedKernel {
     const auto wave = [&](double blocks) {
       const double warps = std::ceil(std::ceil(blocks / sms_) * block_warps_ / schedulers);
       bound = warps * issue >= latency / in_flight_ ? KernelBound::arithmetic : KernelBound::dependent_operations;
+      // Blocks of one warp whose operations all wait for each other begin together and stay in step.
+      if (block_warps_ <= 1 && in_flight_ <= 1 && !in_step_)
+        return each * latency * std::ceil(warps * issue / latency - nearly);
       return each * std::max(latency / in_flight_, warps * issue);
     };
     const double slots = resident_ * sms_, whole = std::floor(blocks_ / slots), rest = blocks_ - whole * slots;
@@ -147,50 +152,56 @@ class CountedKernel {
     return (whole > 0 ? whole * wave(slots) : 0) + last;
   }
 
+  // Figures of reads alone, of as many bytes read as written, and of writes alone; between them a straight line.
+  double by_mix(const char* of_reads, double both, const char* of_writes) const {
+    const double alone = written_ < 0.5 ? f_.known(of_reads, both) : f_.known(of_writes, both);
+    return both + std::abs(2 * written_ - 1) * (alone - both);
+  }
+
   double memory(KernelBound& bound) const {
     constexpr auto by_bandwidth = "npgpu probe bandwidth measures it";
     const double clock = f_.needed("shader_clock_mhz", "npgpu probe compute measures it") * 1e6;
-    const double latency = f_.needed("memory_latency_cycles", by_bandwidth) / clock;
-    const double rate = f_.needed("memory_gb_s", by_bandwidth) * 1e9;
-    const double path = f_.known("sm_bytes_per_cycle", INFINITY) * clock;
+    const bool reads = written_<1, writes = written_> 0;
+    // Nobody waits for what is written.
+    const double latency = reads ? f_.needed("memory_latency_cycles", by_bandwidth) / clock : 0;
+    const double both = f_.needed("memory_gb_s", by_bandwidth) * 1e9;
+    const double rate = both * by_mix("memory_read_share", 1, "memory_write_share");
+    double path = f_.known("sm_bytes_per_cycle", INFINITY) * clock;
+    if (!reads) path = f_.known("sm_write_bytes_per_cycle", path / clock) * clock;
+    if (!writes) path = f_.known("sm_read_bytes_per_cycle", path / clock) * clock;
     const double word = c_.word_bytes;
-    const double accesses = std::max(1.0, c_.bytes / threads_ / word);
-    const double at_once = std::min(in_flight_, accesses), steps = accesses / at_once;
+    const double loads = std::max(1.0, c_.bytes * (reads ? 1 - written_ : 1) / threads_ / word);
+    const double at_once = std::min(in_flight_, loads), steps = loads / at_once;
     // Sectors move, and not words.
     const double moved = c_.random ? std::max(1.0, f_.known("sector_bytes", 32) / word) : 1;
     const double bytes = c_.bytes * moved, block_step = bytes / blocks_ / steps;
     const double slots = resident_ * sms_;
-    const auto wave = [&](double blocks) {
-      const double on_busiest = std::ceil(blocks / sms_);
-      return std::tuple(latency + on_busiest * block_step / path, on_busiest * block_step / path,
-                        blocks * block_step / rate);
+    const auto on_path = [&](double blocks) { return std::ceil(blocks / sms_) * block_step / path; };
+    const auto on_bus = [&](double blocks) { return blocks * block_step / rate; };
+    const auto bound_by = [&](double bus, double way) {
+      return bus >= std::max(latency, way) ? KernelBound::memory_rate
+             : way >= latency              ? KernelBound::path_to_memory
+                                           : KernelBound::memory_latency;
     };
     if (in_step_) {
-      const auto [ignored, way, bus] = wave(std::min(blocks_, slots));
-      const auto step = [&](double blocks) {
-        const auto [all, own, of_all] = wave(blocks);
-        return std::max({latency, own, of_all});
-      };
-      bound = bus >= std::max(latency, way) ? KernelBound::memory_rate
-              : way >= latency              ? KernelBound::path_to_memory
-                                            : KernelBound::memory_latency;
+      const auto step = [&](double blocks) { return std::max({latency, on_path(blocks), on_bus(blocks)}); };
       const double whole = std::floor(blocks_ / slots), rest = blocks_ - whole * slots;
+      bound = bound_by(on_bus(std::min(blocks_, slots)), on_path(std::min(blocks_, slots)));
       return steps * ((whole > 0 ? whole * step(slots) : 0) + (rest > 0 ? step(rest) : 0));
     }
     if (blocks_ <= slots) {
       // Threads that walk through memory reach less than a grid as large as what it touches.
       const double walking = steps > 2 ? f_.known("memory_walking_share", 1) : 1;
-      const auto [own, way, all] = wave(blocks_);
-      const double bus = all / walking;
-      bound = bus >= own       ? KernelBound::memory_rate
-              : way >= latency ? KernelBound::path_to_memory
-                               : KernelBound::memory_latency;
-      return steps * smooth_max(own, bus, knee_);
+      const double way = on_path(blocks_), bus = on_bus(blocks_) / walking;
+      bound = bound_by(bus, way);
+      return steps * smooth_max(latency + way, bus, knee_);
     }
     const double turnaround =
         1e-9 * (f_.known("block_turnaround_ns", 0) + f_.known("warp_turnaround_ns", 0) * block_warps_ +
-                f_.known("store_turnaround_ns", 0));
-    const double own = blocks_ / slots * (steps * (latency + resident_ * block_step / path) + turnaround);
+                (!writes  ? 0
+                 : !reads ? f_.known("write_turnaround_ns", 0)
+                          : f_.known("store_turnaround_ns", 0)));
+    const double own = blocks_ / slots * (steps * latency + turnaround);
     const double bus = bytes / rate, dispatch = blocks_ * f_.known("block_dispatch_ns", 0) * 1e-9;
     const double flow = smooth_max(own, bus, knee_);
     bound = dispatch > flow ? KernelBound::block_dispatch
@@ -204,6 +215,7 @@ class CountedKernel {
   double in_flight_, blocks_, threads_, sms_, knee_;
   bool in_step_;
   double block_warps_ = 1, resident_ = 1;
+  double written_ = 0.5;  // of the bytes
 };
 
 void refuse_counts(const KernelCounts& c) {
@@ -237,7 +249,10 @@ Seconds likely_time(const DeviceModel& device, const KernelCounts& c) {
 }
 
 KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
-  constexpr double of_arithmetic = 0.06, of_memory = 0.12, of_both = 0.15;
+  // 95th percentiles, rounded up, of points of H200s. Two fp16 lie in a register, and its operands' conflicts cost
+  // more.
+  const bool is_half = c.type == DataType::fp16 || c.type == DataType::bf16;
+  const double of_arithmetic = is_half ? 0.2 : 0.06, of_memory = 0.10, of_both = std::max(of_arithmetic, 0.15);
   refuse_counts(c);
   const double usual = c.in_flight ? c.in_flight : usual_in_flight(c);
   std::set<std::string> used;
