@@ -1,4 +1,6 @@
 // The figures of a device by which kernels take their time: from its probes, and from what its driver tells.
+#include "netpipe/model/kernels/kernel_figures.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/model/device_model.hpp"
 #include "npgpu/vocabulary/job.hpp"
 
 namespace npgpu {
@@ -28,8 +29,14 @@ double moves_of(Operation operation) {
 
 class KernelMeasuring {
  public:
-  KernelMeasuring(const Trace& trace, const std::vector<const ProbeSeries*>& series, DeviceModel& into)
-      : trace_(trace), all_(series), into_(into), layout_(series.front()->layout) {}
+  KernelMeasuring(const std::vector<const ProbeSeries*>& series, DeviceModel& into)
+      : all_(series), into_(into), layout_(series.front()->layout) {
+    const ProbeSeries& first = *series.front();
+    into.device = first.question.device;
+    into.device_name = first.device_name;
+    into.device_uuid = first.device_uuid;
+    into.simulated = first.simulated;
+  }
 
   void measure() {
     tell();
@@ -37,7 +44,19 @@ class KernelMeasuring {
     for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16, DataType::bf16})
       if (const ProbeSeries* series = find("compute", Operation::fma, type)) arithmetic(*series);
     memory();
-    launch();
+  }
+
+  // An empty kernel, of which the device's jobs tell.
+  void launch(const Trace& trace) {
+    for (const JobSeries& series : trace.of<Jobs>()) {
+      if (series.question.device != into_.device || series.question.workload != Workload::compute ||
+          series.question.gating != Gating::gated)
+        continue;
+      for (const JobResult& r : results(series))
+        if (r.usable() && r.axes.chunks == 1 && !r.axes.bytes_in && !r.axes.bytes_out && !r.axes.iterations)
+          add("empty_kernel_us", r.time_us.value, r.time_us.low, r.time_us.high,
+              "a kernel of one block that comes and goes, streams --experiment overheads");
+    }
   }
 
  private:
@@ -113,7 +132,7 @@ class KernelMeasuring {
         best_of(rates, [](const Shape& s) { return s.blocks == 1 && s.threads == 1 && s.ilp == 1; });
     if (!one_all || !one_one) return;
     const std::string prefix = type == DataType::fp32 ? "" : fmt::format("instructions_{}_", name(type));
-    if (type == DataType::fp32) {
+    if (std::isnan(at("shader_clock_mhz"))) {
       const double mhz = one_all->clock_mhz > 0 ? one_all->clock_mhz : layout_.clock_mhz;
       add("shader_clock_mhz", mhz,
           one_all->clock_mhz > 0 ? "cycles over time, probe compute" : "the highest, told by the driver");
@@ -264,20 +283,6 @@ class KernelMeasuring {
     return errors.empty() ? not_measured : median(errors);
   }
 
-  // An empty kernel alone on a device that waits for it.
-  void launch() {
-    for (const auto& series : trace_.of<Jobs>()) {
-      if (series.question.device != into_.device || series.question.workload != Workload::compute ||
-          series.question.gating != Gating::gated)
-        continue;
-      for (const JobResult& r : results(series))
-        if (r.usable() && r.axes.chunks == 1 && !r.axes.bytes_in && !r.axes.bytes_out && !r.axes.iterations)
-          add("empty_kernel_us", r.time_us.value, r.time_us.low, r.time_us.high,
-              "a kernel of one block that comes and goes, streams --experiment overheads");
-    }
-  }
-
-  const Trace& trace_;
   const std::vector<const ProbeSeries*>& all_;
   DeviceModel& into_;
   const Layout layout_;
@@ -285,18 +290,21 @@ class KernelMeasuring {
 
 }  // namespace
 
+DeviceModel model::kernel_figures(const std::vector<const ProbeSeries*>& series) {
+  DeviceModel device;
+  KernelMeasuring(series, device).measure();
+  return device;
+}
+
 std::vector<DeviceModel> device_models(const Trace& trace) {
   std::vector<DeviceModel> all;
   for (const auto& list : model::by_device<Probes>(trace)) {
     const bool is_asked = std::ranges::any_of(
         list, [](const ProbeSeries* s) { return s->question.probe == "compute" || s->question.probe == "bandwidth"; });
     if (!is_asked || list.front()->question.device == "host") continue;
-    DeviceModel& device = all.emplace_back();
-    device.device = list.front()->question.device;
-    device.device_name = list.front()->device_name;
-    device.device_uuid = list.front()->device_uuid;
-    device.simulated = list.front()->simulated;
-    KernelMeasuring(trace, list, device).measure();
+    KernelMeasuring measuring(list, all.emplace_back());
+    measuring.measure();
+    measuring.launch(trace);
   }
   return all;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/kernels/kernel_figures.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu {
@@ -90,6 +91,37 @@ Parameter of_corners(const Corners& corners, std::string name, Estimate estimate
   return p;
 }
 
+// Blocks divide evenly among the multiprocessors that the driver tells. Among fewer they do not, and some wait for the
+// busiest: how many times faster the blocks of a shape would go if they did, by the time that the model gives them.
+class EvenBlocks {
+ public:
+  explicit EvenBlocks(const ProbeSeries& series) : type_(series.question.type) {
+    if (counts_operations(series.question) && series.question.space == Space::registers && !has_cores(series))
+      device_ = kernel_figures({&series});
+    is_uneven_ = !device_.warnings.empty() && device_.at("shader_clock_mhz") > 0;
+  }
+  Estimate operator()(Estimate rate, const Shape& shape) const {
+    if (!is_uneven_ || shape.blocks == 1) return rate;
+    KernelCounts counts{
+        .flops = 1, .type = type_, .blocks = shape.blocks, .threads = shape.threads, .in_flight = shape.ilp};
+    const auto of_block = [&](std::uint64_t blocks) {
+      counts.blocks = blocks;
+      counts.flops = 1e6 * static_cast<double>(blocks);
+      return likely_time(device_, counts).count() / static_cast<double>(blocks);
+    };
+    const double faster = of_block(shape.blocks) / of_block(time_of_kernel(device_, counts).slots);
+    for (double* value : {&rate.value, &rate.low, &rate.high}) *value *= faster;
+    rate.method += fmt::format(", times {:.4g}: its blocks do not divide evenly among {:g} multiprocessors", faster,
+                               device_.at("sms"));
+    return rate;
+  }
+
+ private:
+  DeviceModel device_;
+  DataType type_;
+  bool is_uneven_ = false;
+};
+
 constexpr auto aa = Corner::all_all, oa = Corner::one_all, ao = Corner::all_one, oo = Corner::one_one;
 
 }  // namespace
@@ -97,11 +129,12 @@ constexpr auto aa = Corner::all_all, oa = Corner::one_all, ao = Corner::all_one,
 Corners corners_of(const ProbeSeries& series) {
   const std::vector<ProbeResult> rates = rates_of(series);
   const std::string counted = counts_operations(series.question) ? "operations" : "bytes";
+  const EvenBlocks evenly(series);
   Corners corners;
   for (const Corner corner : every_corner) {
     const auto i = static_cast<std::size_t>(corner);
     if (const ProbeResult* point = corner_point(rates, corner, Per::second, series.layout.units)) {
-      corners.*per_second[i] = described(point->rate, point->axes, counted + " per second");
+      corners.*per_second[i] = described(evenly(point->rate, point->axes), point->axes, counted + " per second");
       corners.doubts[i] = point->doubts;
       if (const ProbeResult* rival = disturbed_rival(series, rates, corner, *point))
         corners.doubts[i].push_back(fmt::format("a shape that may be faster (ilp {}) was disturbed: {}",
@@ -112,7 +145,7 @@ Corners corners_of(const ProbeSeries& series) {
       (corners.*per_second[i]).method = "no such point was measured";
     }
     if (const ProbeResult* point = corner_point(rates, corner, Per::cycle, series.layout.units))
-      corners.*per_cycle[i] = described(point->cycle_rate, point->axes, counted + " per cycle");
+      corners.*per_cycle[i] = described(evenly(point->cycle_rate, point->axes), point->axes, counted + " per cycle");
     else (corners.*per_cycle[i]).method = "no cycles of such a point were recorded";
   }
   return corners;

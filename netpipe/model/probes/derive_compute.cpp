@@ -120,16 +120,6 @@ class Compute {
       add(std::move(p));
   }
 
-  // Blocks divide evenly among the reported units. Among fewer they do not: some units wait for the busiest, and the
-  // quotient is too low. Then the interval reaches up to the units that ran blocks.
-  void reach_units_that_ran(Estimate& sm) const {
-    std::uint32_t units = 0;
-    for (const ProbeSample& s : series_.samples) units = std::max(units, s.units);
-    if (units >= series_.layout.units || !(units > sm.high)) return;
-    sm.high = units;
-    sm.method += fmt::format("; {} units ran blocks, which do not divide evenly among these", units);
-  }
-
   // What is free of differing clocks has the plain name.
   static void rename(std::string& name) {
     constexpr std::string_view per_cycle = " per cycle";
@@ -148,10 +138,9 @@ class Compute {
     if (by_cycles) std::rotate(all.begin(), all.begin() + 3, all.end());
     for (Parameter& p : all) {
       if (by_cycles) rename(p.name);
-      if (p.name.starts_with("SM")) {
+      if (p.name.starts_with("SM"))
         hold_against(p, l.units, l.units ? "units " + reported_ : "units are " + not_reported_, for_units);
-        reach_units_that_ran(p.estimate);
-      } else if (has_cores(series_))
+      else if (has_cores(series_))
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
       else if (at_brim)
