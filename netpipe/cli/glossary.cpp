@@ -182,9 +182,9 @@ const std::map<std::string_view, Meaning>& glossary() {
         "before the clock starts, and one call launches them all."}},
       {"bytes-in", {"SIZE", "Bytes that the job copies to the device."}},
       {"bytes-out", {"SIZE", "Bytes that the job copies from the device."}},
-      {"iterations", {"LIST", "Iterations of the kernel's loop over its words."}},
-      {"chunks", {"LIST", "Number of chunks that the job is cut into."}},
-      {"streams", {"LIST", "Number of streams, used round-robin."}},
+      {"iterations", {"LIST", "Iterations of the kernel's loop over its words: 8, 8..27, 20..115:5."}},
+      {"chunks", {"LIST", "Number of chunks that the job is cut into: 4, 1..16."}},
+      {"streams", {"LIST", "Number of streams, used round-robin: 4, 1..32."}},
       {"threads", {"N", "Threads of a block."}},
       {"kernel-ms", {"T", "Time of the whole kernel, alone on the device, in milliseconds."}},
       {"blocks",
@@ -326,7 +326,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"place", {"LIST", "Where results are written. out: into separate buffers. in: over the operands."}},
 
       // the partition method
-      {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},
+      {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6, 1000..9000:1000."}},
       {"sub-system", {"N", "Number of rows of a sub-system, which one thread solves."}},
 
       // what comes out

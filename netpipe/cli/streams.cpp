@@ -23,10 +23,8 @@ namespace {
 
 std::vector<std::uint64_t> counts(const Options& options, const std::string& option, std::uint64_t min,
                                   std::uint64_t max) {
-  std::vector<std::uint64_t> all;
-  if (const auto list = options.maybe(option))
-    for (const std::string& text : split_names(option, *list)) all.push_back(parse_count(option, text, min, max));
-  return all;
+  const auto list = options.maybe(option);
+  return list ? parse_counts(option, *list, min, max) : std::vector<std::uint64_t>{};
 }
 
 std::vector<std::uint64_t> sizes(const Options& options, const std::string& option) {
@@ -134,7 +132,7 @@ Command streams() {
                              {Option("device", {}, "A list. Default: the first GPU."),
                               Option("experiment", {}, "Default: fixed,asymmetric,overheads."),
                               Option("workloads", "210"), Option("seed", std::to_string(usual_seed))}},
-                            {"Whole jobs (lists: a,b,c)",
+                            {"Whole jobs (lists: a,b,c; of whole numbers also 8..27 and 20..115:5)",
                              {Option("bytes-in", {}, "A list; measures jobs of your own in place of an experiment."),
                               Option("bytes-out", {}, "A list. The kernel works on the larger of the two."),
                               Option("kernel", "increment"), "iterations", "chunks",
