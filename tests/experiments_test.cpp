@@ -33,7 +33,8 @@ TEST_CASE(
     "blocks") {
   JobChoice one = choice();
   one.iterations = {8};
-  const auto jobs = fixed_experiment(one);
+  one.pools = {StreamPool::fresh};
+  const auto jobs = fixed_experiment(one, "NVIDIA H200");
   all_possible_and_once(jobs);
   REQUIRE(jobs.size() == 19);  // 1, and the 18 divisors of 15*2^20 from 2 to 64
   for (const JobStep& job : jobs) {
@@ -45,20 +46,58 @@ TEST_CASE(
     CHECK(30720 % s.chunks == 0);
     CHECK(s.streams == s.chunks);
     CHECK(s.iterations == 8);
+    CHECK(s.kernel_ratio == 0);
+    CHECK(job.question.pool == StreamPool::fresh);
   }
+}
+
+TEST_CASE("experiment 1 has 20 lengths of kernel: the paper's on its GPUs, shares of the copies on others") {
+  struct Gpu {
+    const char* name;
+    std::set<std::uint64_t> some;
+    std::size_t lengths;
+  };
+  const Gpu gpus[] = {{"GeForce 8800 GTS 512", {1, 18}, 18},  {"GeForce 9800 GX2", {1, 20}, 20},
+                      {"GeForce GTX 260", {5, 24}, 20},       {"GeForce GTX 280", {8, 27}, 20},
+                      {"GeForce GTX 480", {20, 25, 115}, 20}, {"GeForce GTX 580", {25, 30, 120}, 20}};
+  for (const auto& [name, some, lengths] : gpus) {
+    CAPTURE(name);
+    std::set<std::uint64_t> iterations;
+    const auto jobs = fixed_experiment(choice(), name);
+    for (const JobStep& job : jobs) iterations.insert(job.axes.iterations);
+    CHECK(iterations.size() == lengths);
+    CHECK(*iterations.begin() == *some.begin());
+    CHECK(*iterations.rbegin() == *some.rbegin());
+    for (const std::uint64_t one : some) CHECK(iterations.count(one));
+    CHECK(jobs.size() == 2 * 19 * lengths);  // in both pools
+  }
+  std::set<double> ratios;
+  for (const JobStep& job : fixed_experiment(choice(), "NVIDIA H200")) ratios.insert(job.axes.kernel_ratio);
+  CHECK(ratios.size() == 20);
+  CHECK(*ratios.begin() == doctest::Approx(0.1));
+  CHECK(*ratios.rbegin() == doctest::Approx(4));
 }
 
 TEST_CASE("Gomez-Luna et al. 2012, experiment 2: 13 shares of 24 MiB") {
   JobChoice one = choice();
   one.iterations = {1};
   one.chunks = {16};
-  const auto jobs = asymmetric_experiment(one);
+  one.pools = {StreamPool::pooled};
+  const auto jobs = asymmetric_experiment(one, "NVIDIA H200");
   all_possible_and_once(jobs);
   REQUIRE(jobs.size() == 13);
   for (const JobStep& job : jobs) CHECK(job.axes.bytes_in + job.axes.bytes_out == 24 * MiB);
   CHECK(jobs.front().axes.bytes_in == MiB);
   CHECK(jobs.front().axes.kernel_bytes == 23 * MiB);
   CHECK(jobs.back().axes.bytes_in == 23 * MiB);
+  const auto iterations_on = [](const char* name) {
+    std::set<std::uint64_t> all;
+    for (const JobStep& job : asymmetric_experiment(choice(), name)) all.insert(job.axes.iterations);
+    return all;
+  };
+  CHECK(iterations_on("GeForce GTX 280") == std::set<std::uint64_t>{1, 2, 4, 8, 16});
+  CHECK(iterations_on("GeForce GTX 480") == std::set<std::uint64_t>{8, 16, 24, 32, 40});
+  CHECK(asymmetric_experiment(choice(), "NVIDIA H200").size() == 13 * 2 * 5 * 2);
 }
 
 TEST_CASE("a user's own lists: every combination") {

@@ -161,6 +161,33 @@ TEST_CASE("iterations of a ratio are the same for all splits of a workload, and 
   CHECK(later.settled({pooled, job}, in_trace).axes == job);  // no ratio: as it was asked for
 }
 
+TEST_CASE("a workload with kernels of several lengths: each ratio has its own iterations, in the trace as well") {
+  MadeRunner runner;
+  JobStep step{pooled, job};
+  const auto iterations = [&](MadeRunner& of, double ratio, std::span<const JobShape> known) {
+    step.axes.kernel_ratio = ratio;
+    return of.settled(step, known).axes.iterations;
+  };
+  CHECK(iterations(runner, 1, {}) == 200);
+  JobShape first = job;
+  first.iterations = 200;
+  CHECK(iterations(runner, 0.5, std::vector{first}) == 98);  // 200 are those of another ratio
+  step.question.pool = StreamPool::fresh;
+  const int runs = runner.runs;
+  CHECK(iterations(runner, 0.5, {}) == 98);
+  CHECK(runner.runs == runs);  // the same kernel in streams that are made for it
+  // Resumed: 200 and 98 are wanted, and the trace has 203, 96 and others.
+  std::vector<JobShape> in_trace;
+  for (const std::uint64_t one : {203, 96, 150}) {
+    in_trace.push_back(job);
+    in_trace.back().iterations = one;
+  }
+  MadeRunner later;
+  CHECK(iterations(later, 1, in_trace) == 203);
+  CHECK(iterations(later, 0.5, in_trace) == 96);
+  CHECK(iterations(later, 2, in_trace) == 405);  // 4100 us: none is within 10 %
+}
+
 TEST_CASE("devices without streams are refused, in words") {
   CHECK_THROWS_WITH_AS(find_job_backend("host"), doctest::Contains("'host' has no streams"), Error);
   CHECK_THROWS_WITH_AS(find_job_backend("host"), doctest::Contains("sim"), Error);

@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
 
 #include "made_jobs.hpp"
 #include "netpipe/model/jobs/job_points.hpp"
+#include "npgpu/model/advice.hpp"
 #include "npgpu/model/predict.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -26,6 +28,13 @@ std::vector<MeasuredWorkload> workloads(const JobSeries& sweep) {
   Trace trace;
   trace.of<Jobs>().push_back(sweep);
   return workloads_of(trace);
+}
+
+using Counts = std::map<LeftOut, std::size_t>;
+Counts left_out(const Trace& trace) {
+  Counts counts;
+  for (const auto& [why, times] : left_out_times(trace, {})) counts[why] = times;
+  return counts;
 }
 
 }  // namespace
@@ -89,17 +98,41 @@ TEST_CASE("a workload needs its unsplit job and three ways of splitting it, as m
 TEST_CASE("times that others disturbed are in no workload, and counted") {
   Trace trace;
   trace.of<Jobs>().push_back(one_workload({{1, 3000}, {2, 2000}, {3, 1700}, {4, 1500}, {5, 1400}}));
-  CHECK(disturbed_times(trace) == 0);
+  CHECK(left_out(trace).empty());
   for (auto& visit : trace.of<Jobs>().front().visits)
     if (visit.axes.chunks == 3) visit.disturbed = static_cast<std::uint32_t>(Cause::core_shared);
-  CHECK(disturbed_times(trace) == 1);
+  CHECK(left_out(trace) == Counts{{LeftOut::disturbed, 1}});
   const auto left = workloads_of(trace);
   REQUIRE(left.size() == 1);
   CHECK(left[0].streams == std::vector<std::uint32_t>{1, 2, 4, 5});
   for (auto& visit : trace.of<Jobs>().front().visits)
     if (visit.axes.chunks == 1) visit.disturbed = static_cast<std::uint32_t>(Cause::core_shared);
-  CHECK(disturbed_times(trace) == 2);
+  CHECK(left_out(trace) == Counts{{LeftOut::disturbed, 2}, {LeftOut::no_unsplit, 3}});
   CHECK(workloads_of(trace).empty());  // nothing says how long its kernel takes
+}
+
+TEST_CASE("a time that is not predicted is counted, with why") {
+  Trace trace;
+  JobSeries depth_first = one_workload({{1, 3000}, {2, 2000}});
+  depth_first.question.order = Order::depth_first;
+  add_job(depth_first, split_job(1'000'000, 8, 2), {1500});  // in turn
+  add_job(depth_first, split_job(2'000'000, 1, 1), {6000});  // not split
+  add_job(depth_first, split_job(3'000'000, 8, 2), {4500});  // without the unsplit job
+  JobSeries breadth_first = one_workload({{1, 3000}, {2, 2000}});
+  add_job(breadth_first, split_job(1'000'000, 8, 2), {1500});  // not in turn
+  JobSeries gated = one_workload({{1, 3000}, {2, 2000}}), graph = gated;
+  gated.question.gating = Gating::gated;
+  graph.question.issue = Issuing::graph;
+  trace.of<Jobs>() = {depth_first, breadth_first, gated, graph};
+  CHECK(left_out(trace) == Counts{{LeftOut::part, 2},
+                                  {LeftOut::other_streams, 1},
+                                  {LeftOut::no_unsplit, 1},
+                                  {LeftOut::not_split, 1},
+                                  {LeftOut::graph, 2}});
+  // These 7 and 5 are all 12.
+  std::size_t predicted = predict_in_turn(trace, plain_costs()).size();
+  for (const MeasuredWorkload& w : other_workloads_of(trace)) predicted += w.streams.size();
+  CHECK(predicted == 5);
 }
 
 TEST_CASE("what is predicted of a measured job") {

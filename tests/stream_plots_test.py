@@ -64,7 +64,7 @@ def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pool
     trace = os.path.join(folder, device + ".h5")
     for step in (["--experiment", "overheads"],
                  ["--experiment", "fixed", "--pool", pool, "--iterations", fixed_iterations, "--append"],
-                 ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--append"]):
+                 ["--experiment", "asymmetric", "--pool", "pooled", "--iterations", asymmetric_iterations, "--append"]):
         traced(trace, "streams", "--device", "sim:" + device, *step)
     told = in_child.python("-m", "npgpu.study", trace, "--json")
     check(told.returncode == 0, f"npgpu.study: {told.stderr}")

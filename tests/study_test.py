@@ -38,7 +38,7 @@ def job(measured, whole=(1000.0, 1000.0, 1000.0), simulator=None, regrets=None, 
 def document(jobs, others=(), calls=(None, None, None), **more):
     none = {"h2d": 0.0, "kernel": 0.0, "d2h": 0.0}
     return {"document": "npgpu-predicted-jobs", "version": 1, "device": "cuda:0", "device_name": "Test GPU", "simulated": False, "jobs": jobs,
-            "others": list(others), "graphs": [], "in_turn": [], "disturbed": 0,
+            "others": list(others), "graphs": [], "in_turn": [], "left_out": [],
             "calls_over_costs": dict(zip(("value", "low", "high"), calls)),
             "costs_us": {"stream_create": 0.0, "submit": 0.0, "duplex_extra_gap": 0.0, "gap": none, "latency": none, "issue": none}, **more}
 
@@ -186,6 +186,11 @@ def others_are_in_no_score():
     check(near(other["models"][-1]["predicted_us"][1], 2250), "fitted to the one that is scored")
     none = scores.evaluate(document([], [few]))
     check(none["workloads"] == [] and none["models"][0]["error"]["median"] is None and none["models"][0]["hits"] is None, "nothing is scored")
+    # Apart they are scored, by models that have no need of a fit: 2250 predicted, 375 measured.
+    check(none["others_models"][0]["error"]["most"] == 5 and none["others_models"][0]["workloads"] == 1, f"{none['others_models'][0]}")
+    printed = text.report(none)
+    check(printed.startswith("predictions compared with 1 measured workload on") and "Of 1 workload in streams that were made" in printed, printed)
+    check(cells(printed, "simulator")[0] == "500.00" and "\n  u (1-1/n) + t n" not in printed and "-  -" not in printed, printed)
 
 
 def closed_forms():
@@ -234,7 +239,7 @@ def cells(printed, name):
 def as_text():
     regrets = {1: (0.875, 0.8, 0.9), 2: (0.0625, 0.01, 0.07), 4: (0.02, -0.01, 0.05)}
     made = document([job({1: 300.0, 2: 200.0, 4: 160.0}, (100.0, 100.0, 100.0), {2: 210.0, 4: 152.0}.get, regrets, 1 << 20, 2 << 20,
-                         measuring=[0.001, 0.0284], order="depth-first")], calls=(1.0625, 1.05, 1.07), disturbed=3,
+                         measuring=[0.001, 0.0284], order="depth-first")], calls=(1.0625, 1.05, 1.07), left_out=[{"why": "disturbed by others", "times": 3}],
                     in_turn=[{"chunks": 4, "streams": 2, "measured_us": 100.0, "predicted_us": 90.0}])
     found = scores.evaluate(made)
     printed = text.report(found)
@@ -244,7 +249,7 @@ def as_text():
     check(cells(printed, "best constant n")[:3] == ["-", "-", "-"], "what was not predicted is a dash")
     words = " ".join(printed.split())
     for said in ("time with the number of streams that the model chose among", "The host's calls took 1.06 times as long as the costs say (1.05 .. 1.07)",
-                 "1.47 % in the median and 2.84 % at the", "Left out: 3 times that others disturbed.",
+                 "1.47 % in the median and 2.84 % at the", "Left out: 3 times disturbed by others.",
                  "1 split measured, |error| 10.00 % in the median", "Noise widens both tails alike"):
         check(said in words, f"'{said}' is said: {words}")
     check(cells(printed, "simulator, as advised") == ["1", "2.00", "2.00", "2.00", "2.00", "0"], f"{cells(printed, 'simulator, as advised')}")

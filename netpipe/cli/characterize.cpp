@@ -54,8 +54,8 @@ void choose_cases(const Options& options, Trace& trace) {
       if (kind == word) {
         chosen[kind].all = true;
       } else {
-        for (const std::string& number : split_words("case", word.substr(kind.size() + 1)))
-          chosen[kind].numbers.insert(parse_count("case", number, 0));
+        for (const std::uint64_t number : parse_counts("case", word.substr(kind.size() + 1), 0, UINT32_MAX))
+          chosen[kind].numbers.insert(number);
       }
     }
   }

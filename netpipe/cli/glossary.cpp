@@ -160,9 +160,12 @@ const std::map<std::string_view, Meaning>& glossary() {
       // jobs
       {"experiment",
        {"LIST",
-        "fixed: 60 MiB each way in many cuts. asymmetric: 24 MiB, shared between the two directions. overheads: "
-        "copies, kernels and streams alone, which predictions need. design: many random workloads, each in many "
-        "cuts."}},
+        "fixed: 60 MiB each way (15 Mi ints), cut by 18 of its divisors, with 20 lengths of kernel. asymmetric: 24 "
+        "MiB, "
+        "shared between the two directions in 13 ways, unsplit and in 16, with five lengths. Both are those of "
+        "Gomez-Luna et al. 2012, in streams that are there and in ones made for the job. overheads: copies, kernels "
+        "and "
+        "streams alone, which predictions need. design: many random workloads, each in many cuts."}},
       {"workloads", {"N", "Number of workloads in the random design."}},
       {"seed", {"N", "Seed of the random design."}},
       {"kernel",
@@ -182,9 +185,9 @@ const std::map<std::string_view, Meaning>& glossary() {
         "before the clock starts, and one call launches them all."}},
       {"bytes-in", {"SIZE", "Bytes that the job copies to the device."}},
       {"bytes-out", {"SIZE", "Bytes that the job copies from the device."}},
-      {"iterations", {"LIST", "Iterations of the kernel's loop over its words."}},
-      {"chunks", {"LIST", "Number of chunks that the job is cut into."}},
-      {"streams", {"LIST", "Number of streams, used round-robin."}},
+      {"iterations", {"LIST", "Iterations of the kernel's loop over its words: 8, 8..27, 20..115:5."}},
+      {"chunks", {"LIST", "Number of chunks that the job is cut into: 4, 1..16."}},
+      {"streams", {"LIST", "Number of streams, used round-robin: 4, 1..32."}},
       {"threads", {"N", "Threads of a block."}},
       {"kernel-ms", {"T", "Time of the whole kernel, alone on the device, in milliseconds."}},
       {"blocks",
@@ -237,6 +240,11 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"SIZE",
         "Use at most this much device memory for the buffers of chunks. Chunks then take turns in the streams' "
         "buffers."}},
+
+      {"items",
+       {"N",
+        "Equal items that the job consists of, such as frames: no chunk has a part of one. Chunks have as many, or the "
+        "last one has one less."}},
 
       // checks
       {"level", {"N", "1: at most 5 s a GPU. 2: at most 30 s. 3: all that npgpu characterize measures."}},
@@ -326,7 +334,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"place", {"LIST", "Where results are written. out: into separate buffers. in: over the operands."}},
 
       // the partition method
-      {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},
+      {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6, 1000..9000:1000."}},
       {"sub-system", {"N", "Number of rows of a sub-system, which one thread solves."}},
 
       // what comes out

@@ -81,7 +81,7 @@ Command partition() {
                              {Option("device", {}, "A list. Default: the first GPU."),
                               Option("size", {}, "Default: the paper's 25 sizes from 1e3 to 1e8."),
                               Option("type", "fp64,fp32", "Taken here: fp64 or fp32."),
-                              Option("streams", "1,2,4,8,16,32", "Also ranges: 1..32."), Option("sub-system", "10")}}}),
+                              Option("streams", "1,2,4,8,16,32"), Option("sub-system", "10")}}}),
       [](const Options& options) { return measure(options, partition_plan, print_studies); }};
 }
 

@@ -102,27 +102,22 @@ std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   return all;
 }
 
-void refuse_nothing(const std::string& path, std::size_t disturbed, bool nothing) {
-  if (nothing)
-    throw Error(ErrorKind::usage,
-                path +
-                    (disturbed ? fmt::format(" holds no job that others left undisturbed, unsplit and split: they "
-                                             "disturbed {} of its times. Measure again: ",
-                                             disturbed)
-                               : " holds no job, unsplit and split, to predict: ") +
-                    "npgpu streams --experiment design measures some, and --measured names their trace");
+[[noreturn]] void refuse_nothing(const std::string& path, const Trace& measured) {
+  const std::string left_out = left_out_text(left_out_times(measured, {}));
+  throw Error(ErrorKind::usage,
+              path + " holds no job, unsplit and split, to predict" +
+                  (left_out.empty() ? ": " : fmt::format(". Left out: {}. Measure others: ", left_out)) +
+                  "npgpu streams --experiment design measures some, and --measured names their trace");
 }
 
 int predict_measured(const Options& options, const std::string& path, const MeasuredCosts& costs) {
   const Trace measured = read_trace(path, Guard::child);
-  PredictedJobsReport of{&costs, {}, {}, predict_in_turn(measured, costs), disturbed_times(measured)};
-  const auto workloads = workloads_of(measured), others = other_workloads_of(measured),
-             as_graphs = graph_workloads_of(measured);
-  if (of.in_turn.empty() || !workloads.empty() || !others.empty()) {
-    refuse_nothing(path, of.disturbed, workloads.empty() && others.empty());
-    of.predicted = predict_jobs(workloads, costs, others);
-  }
-  if (costs.graph && !as_graphs.empty()) of.graphs = compare_graphs(workloads, as_graphs, costs);
+  PredictedJobsReport of{&costs, {}, {}, predict_in_turn(measured, costs), {}};
+  const auto workloads = workloads_of(measured), others = other_workloads_of(measured);
+  if (costs.graph) of.graphs = compare_graphs(workloads, graph_workloads_of(measured), costs);
+  of.left_out = left_out_times(measured, of.graphs);
+  if (!workloads.empty() || !others.empty()) of.predicted = predict_jobs(workloads, costs, others);
+  else if (of.in_turn.empty()) refuse_nothing(path, measured);
   if (options.on("json")) predicted_jobs_json(std::cout, of);
   else predicted_jobs_text(std::cout, of, terminal_style());
   return exit_code::done;
@@ -132,8 +127,9 @@ ModelErrors errors_for(const Options& options, const MeasuredCosts& costs) {
   const auto path = options.maybe("measured");
   if (!path) return known_errors();
   const Trace measured = read_trace(*path, Guard::child);
-  const auto workloads = workloads_of(measured);
-  refuse_nothing(*path, disturbed_times(measured), workloads.empty());
+  std::vector<MeasuredWorkload> workloads = workloads_of(measured), others = other_workloads_of(measured);
+  if (workloads.empty() && others.empty()) refuse_nothing(*path, measured);
+  workloads.insert(workloads.end(), others.begin(), others.end());
   return errors_by_length(
       predict_jobs(workloads, costs).jobs,
       fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"), costs.device_name, *path));

@@ -90,9 +90,7 @@ std::vector<Shape> shapes_of(const std::string& text) {
                               "offset, ways, rung, intensity, cluster, pages, registers, shared, operands, m, n, k, "
                               "square, panels, ops, alpha, beta, host_columns, sm",
                               axis));
-    const auto values = value.find("..") == std::string::npos
-                            ? std::vector{parse_count(option, value, found->least, found->most)}
-                            : parse_counts(option, value, found->least, found->most);
+    const auto values = parse_counts(option, value, found->least, found->most);
     if (shapes.size() * values.size() > most_shapes)
       throw Error(ErrorKind::usage, fmt::format("--shape: these ranges make more than {} shapes", most_shapes));
     std::vector<Shape> more;

@@ -11,6 +11,7 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
+#include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/model/advice.hpp"
 #include "npgpu/model/result.hpp"
@@ -23,10 +24,8 @@ namespace {
 
 std::vector<std::uint64_t> counts(const Options& options, const std::string& option, std::uint64_t min,
                                   std::uint64_t max) {
-  std::vector<std::uint64_t> all;
-  if (const auto list = options.maybe(option))
-    for (const std::string& text : split_names(option, *list)) all.push_back(parse_count(option, text, min, max));
-  return all;
+  const auto list = options.maybe(option);
+  return list ? parse_counts(option, *list, min, max) : std::vector<std::uint64_t>{};
 }
 
 std::vector<std::uint64_t> sizes(const Options& options, const std::string& option) {
@@ -34,16 +33,38 @@ std::vector<std::uint64_t> sizes(const Options& options, const std::string& opti
   return list ? parse_sizes(option, *list) : std::vector<std::uint64_t>{};
 }
 
+// Chunks of equally many of the items that --items says.
+void keep_items_whole(const Options& options, JobChoice& choice) {
+  const auto text = options.maybe("items");
+  if (!text) return;
+  constexpr std::uint64_t most = 65'536, usual = 64, line = 128;
+  const std::uint64_t items = parse_count("items", *text, 1, most);
+  if (choice.bytes_in.empty() && choice.bytes_out.empty())
+    throw Error(ErrorKind::usage, "--items: they are of jobs of your own: give --bytes-in and --bytes-out");
+  for (const auto& sizes : {choice.bytes_in, choice.bytes_out})
+    for (const std::uint64_t bytes : sizes)
+      if (bytes % (items * line))
+        throw Error(ErrorKind::usage, fmt::format("--items: {} are not {} of whole lines of {} B",
+                                                  typed_size_text(bytes), counted(items, "item"), line));
+  for (const std::uint64_t n : choice.chunks)
+    if (items % n)
+      throw Error(ErrorKind::usage, fmt::format("--chunks: {} chunks would cut {}", n, counted(items, "item")));
+  if (choice.chunks.empty())
+    for (std::uint64_t n = 1; n <= std::min(items, usual); ++n)
+      if (items % n == 0) choice.chunks.push_back(n);
+}
+
 JobChoice choice_of(const Options& options) {
   JobChoice choice;
   choice.workloads = parse_names<Workload>("kernel", options.text("kernel"));
   choice.orders = parse_names<Order>("order", options.text("order"));
-  choice.pools = parse_names<StreamPool>("pool", options.text("pool"));
+  if (const auto pools = options.maybe("pool")) choice.pools = parse_names<StreamPool>("pool", *pools);
   choice.issues = parse_names<Issuing>("issue", options.text("issue"));
   choice.bytes_in = sizes(options, "bytes-in");
   choice.bytes_out = sizes(options, "bytes-out");
   choice.iterations = counts(options, "iterations", 0, 1'000'000);
   choice.chunks = counts(options, "chunks", 1, 65'536);
+  keep_items_whole(options, choice);
   choice.streams = counts(options, "streams", 1, 4'096);
   choice.threads = static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
   return choice;
@@ -51,7 +72,7 @@ JobChoice choice_of(const Options& options) {
 
 bool own_jobs(const Options& options) { return options.has("bytes-in") || options.has("bytes-out"); }
 
-std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
+std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice, const std::string& device_name = {}) {
   if (own_jobs(options) && options.has("experiment"))
     throw Error(ErrorKind::usage, "--experiment has its own sizes: leave it out, or --bytes-in and --bytes-out");
   if (own_jobs(options)) return chosen_jobs(choice);
@@ -60,8 +81,8 @@ std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
   std::vector<JobStep> all;
   for (const std::string& name :
        split_names("experiment", options.maybe("experiment").value_or("fixed,asymmetric,overheads"))) {
-    const auto jobs = name == "fixed"        ? fixed_experiment(choice)
-                      : name == "asymmetric" ? asymmetric_experiment(choice)
+    const auto jobs = name == "fixed"        ? fixed_experiment(choice, device_name)
+                      : name == "asymmetric" ? asymmetric_experiment(choice, device_name)
                       : name == "overheads"  ? overheads_experiment(choice.device)
                       : name == "design"     ? design_experiment(choice.device, workloads, seed, choice.issues)
                                              : std::vector<JobStep>{};
@@ -77,7 +98,8 @@ Plan streams_plan(const Options& options) {
   Plan plan;
   for (const std::string& id : gpu_ids(options, "jobs in streams")) {
     choice.device = id;
-    add<Jobs>(plan, find_job_backend(id), devices::find(id), jobs_of(options, choice));
+    const DeviceInfo device = devices::find(id);
+    add<Jobs>(plan, find_job_backend(id), device, jobs_of(options, choice, device.name));
   }
   return plan;
 }
@@ -130,17 +152,21 @@ Command streams() {
       {},
       {"npgpu streams --experiment overheads",
        "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},
-      with_measure_options({{"What is measured (lists: a,b,c)",
-                             {Option("device", {}, "A list. Default: the first GPU."),
-                              Option("experiment", {}, "Default: fixed,asymmetric,overheads."),
-                              Option("workloads", "210"), Option("seed", std::to_string(usual_seed))}},
-                            {"Whole jobs (lists: a,b,c)",
-                             {Option("bytes-in", {}, "A list; measures jobs of your own in place of an experiment."),
-                              Option("bytes-out", {}, "A list. The kernel works on the larger of the two."),
-                              Option("kernel", "increment"), "iterations", "chunks",
-                              Option("streams", {}, "Default: one for each chunk."), Option("threads", "512"),
-                              Option("order", "breadth-first"), Option("pool", "pooled"),
-                              Option("issue", "streams", "Also of the random design.")}}}),
+      with_measure_options(
+          {{"What is measured (lists: a,b,c)",
+            {Option("device", {}, "A list. Default: the first GPU."),
+             Option("experiment", {},
+                    "Default: fixed,asymmetric,overheads. --iterations, --chunks, --pool, --kernel and --order are "
+                    "also of fixed and asymmetric."),
+             Option("workloads", "210"), Option("seed", std::to_string(usual_seed))}},
+           {"Whole jobs (lists: a,b,c; of whole numbers also 8..27 and 20..115:5)",
+            {Option("bytes-in", {}, "A list; measures jobs of your own in place of an experiment."),
+             Option("bytes-out", {}, "A list. The kernel works on the larger of the two."),
+             Option("kernel", "increment"), "iterations", "chunks",
+             Option("items", {}, "Here all chunks have as many; default of --chunks: up to 64."),
+             Option("streams", {}, "Default: one for each chunk."), Option("threads", "512"),
+             Option("order", "breadth-first"), Option("pool", {}, "Default: pooled; of fixed and asymmetric both."),
+             Option("issue", "streams", "Also of the random design.")}}}),
       run_streams};
 }
 

@@ -18,7 +18,7 @@ class List {
  public:
   void add(const JobCase& c, JobShape job) {
     if (c.workload == Workload::none) job.kernel_bytes = 0;
-    if (!job.kernel_bytes) job.iterations = 0;
+    if (!job.kernel_bytes) job.iterations = 0, job.kernel_ratio = 0;
     if (job.bytes_in || job.bytes_out || job.kernel_bytes) all_.push_back({c, job});
   }
   std::vector<JobStep> take() { return each_once(std::move(all_)); }
@@ -35,15 +35,27 @@ struct Sizes {
   std::uint64_t in, out;
 };
 
-void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& sizes,
-               const std::vector<std::uint64_t>& iterations, const std::vector<std::uint64_t>& chunks) {
+// How long a kernel is: its iterations, or its time over that of the copies.
+struct Length {
+  std::uint64_t iterations = 0;
+  double ratio = 0;
+};
+std::vector<Length> lengths(const std::vector<std::uint64_t>& iterations) {
+  std::vector<Length> all;
+  for (const std::uint64_t rounds : iterations) all.push_back({rounds});
+  return all;
+}
+
+void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& sizes, const std::vector<Length>& usual,
+               const std::vector<std::uint64_t>& chunks, const std::vector<StreamPool>& pools) {
+  const std::vector<Length> all_lengths = choice.iterations.empty() ? usual : lengths(choice.iterations);
   for (const Workload workload : choice.workloads)
     for (const Order order : choice.orders)
-      for (const StreamPool pool : choice.pools)
+      for (const StreamPool pool : given(choice.pools, pools))
         for (const Issuing issue : choice.issues)
           for (const auto& [in, out] : sizes)
-            for (const std::uint64_t rounds : iterations)
-              for (const std::uint64_t n : chunks)
+            for (const auto& [rounds, ratio] : all_lengths)
+              for (const std::uint64_t n : given(choice.chunks, chunks))
                 for (const std::uint64_t streams : given(choice.streams, {n}))
                   list.add({choice.device, workload, order, pool, Gating::open, issue},
                            {.bytes_in = in,
@@ -52,27 +64,60 @@ void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& si
                             .iterations = rounds,
                             .chunks = static_cast<std::uint32_t>(n),
                             .streams = static_cast<std::uint32_t>(streams),
-                            .threads = choice.threads});
+                            .threads = choice.threads,
+                            .kernel_ratio = ratio});
 }
 
-// The iterations of Gomez-Luna et al. 2012 made kernels 0.1 to 4 times as long as copies; on an H200 these do.
-const std::vector<std::uint64_t> usual_iterations{1, 32, 64, 128, 256};
+// Gomez-Luna et al. 2012: what each GPU's kernels iterate in the two experiments. The second has only two of them.
+struct PaperGpu {
+  std::string_view name;
+  std::uint64_t first, last, step;
+  std::vector<std::uint64_t> asymmetric{};
+};
+const PaperGpu* paper_gpu(const std::string& device_name) {
+  static const PaperGpu all[] = {{"8800 GTS 512", 1, 18, 1},
+                                 {"9800 GX2", 1, 20, 1},
+                                 {"GTX 260", 5, 24, 1},
+                                 {"GTX 280", 8, 27, 1, {1, 2, 4, 8, 16}},
+                                 {"GTX 480", 20, 115, 5, {8, 16, 24, 32, 40}},
+                                 {"GTX 580", 25, 120, 5}};
+  const auto found =
+      std::ranges::find_if(all, [&](const PaperGpu& one) { return device_name.find(one.name) != std::string::npos; });
+  return found == std::end(all) ? nullptr : found;
+}
+
+std::vector<Length> fixed_lengths(const std::string& device_name) {
+  std::vector<Length> all;
+  if (const PaperGpu* gpu = paper_gpu(device_name)) {
+    for (std::uint64_t rounds = gpu->first; rounds <= gpu->last; rounds += gpu->step) all.push_back({rounds});
+    return all;
+  }
+  constexpr int values = 20;
+  constexpr double shortest = 0.1, longest = 4;
+  for (int i = 0; i < values; ++i) all.push_back({0, shortest * std::pow(longest / shortest, i / (values - 1.0))});
+  return all;
+}
+
+const std::vector<StreamPool> both_pools{StreamPool::pooled, StreamPool::fresh};
 
 }  // namespace
 
-std::vector<JobStep> fixed_experiment(const JobChoice& choice) {
+std::vector<JobStep> fixed_experiment(const JobChoice& choice, const std::string& device_name) {
   List list;
-  add_whole(list, choice, {{60 * MiB, 60 * MiB}}, given(choice.iterations, usual_iterations),
-            given(choice.chunks, {1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 30, 32, 40, 48, 60, 64}));
+  add_whole(list, choice, {{60 * MiB, 60 * MiB}}, fixed_lengths(device_name),
+            {1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 30, 32, 40, 48, 60, 64}, both_pools);
   return list.take();
 }
 
-std::vector<JobStep> asymmetric_experiment(const JobChoice& choice) {
+std::vector<JobStep> asymmetric_experiment(const JobChoice& choice, const std::string& device_name) {
   List list;
   std::vector<Sizes> sizes;
   for (const std::uint64_t in : {1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 23})
     sizes.push_back({in * MiB, (24 - in) * MiB});
-  add_whole(list, choice, sizes, given(choice.iterations, {1, 32, 128}), given(choice.chunks, {1, 16}));
+  const PaperGpu* gpu = paper_gpu(device_name);
+  const std::vector<std::uint64_t> others{8, 16, 32, 64, 128};
+  add_whole(list, choice, sizes, lengths(gpu && !gpu->asymmetric.empty() ? gpu->asymmetric : others), {1, 16},
+            both_pools);
   return list.take();
 }
 
@@ -81,7 +126,7 @@ std::vector<JobStep> chosen_jobs(const JobChoice& choice) {
   std::vector<Sizes> sizes;
   for (const std::uint64_t in : given(choice.bytes_in, {0}))
     for (const std::uint64_t out : given(choice.bytes_out, {0})) sizes.push_back({in, out});
-  add_whole(list, choice, sizes, given(choice.iterations, {1}), given(choice.chunks, {1, 2, 4, 8, 16, 32, 64}));
+  add_whole(list, choice, sizes, {{1}}, {1, 2, 4, 8, 16, 32, 64}, {StreamPool::pooled});
   return list.take();
 }
 

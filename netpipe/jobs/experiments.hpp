@@ -15,18 +15,21 @@ struct JobChoice {
   std::string device;
   std::vector<Workload> workloads{Workload::increment};
   std::vector<Order> orders{Order::breadth_first};
-  std::vector<StreamPool> pools{StreamPool::pooled};
+  std::vector<StreamPool> pools{};
   std::vector<Issuing> issues{Issuing::streams};
   std::vector<std::uint64_t> bytes_in{}, bytes_out{}, iterations{}, chunks{}, streams{};
   std::uint32_t threads = 512;
 };
 
-// Gomez-Luna et al. 2012, experiment 1: 15*2^20 ints each way, unsplit and in all divisors of its 30720 blocks of 512
-// up to 64.
-std::vector<JobStep> fixed_experiment(const JobChoice&);
+// Gomez-Luna et al. 2012, experiment 1: 15*2^20 ints each way, unsplit and in all divisors of that up to 64, which
+// divide its 30720 blocks of 512, with 20 lengths of kernel: the paper's iterations on its GPUs; on others, kernels 0.1
+// to 4 times as long as the copies (kernel_ratio). In streams that are there, and in ones that are made for the job.
+// `device_name`: as the driver has it.
+std::vector<JobStep> fixed_experiment(const JobChoice&, const std::string& device_name);
 // Gomez-Luna et al. 2012, experiment 2: 24 MiB in both directions together, from 1 in and 23 out to 23 in and 1 out;
-// unsplit and in 16.
-std::vector<JobStep> asymmetric_experiment(const JobChoice&);
+// unsplit and in 16, with five lengths of kernel and both pools. All divisions have the same iterations, as in the
+// paper's figures, which no ratio gives: on other GPUs than the paper's they are 8 to 128.
+std::vector<JobStep> asymmetric_experiment(const JobChoice&, const std::string& device_name);
 // Every combination of the user's own lists; as many streams as chunks where none are given.
 std::vector<JobStep> chosen_jobs(const JobChoice&);
 

@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "npgpu/model/statistics.hpp"
@@ -106,15 +108,26 @@ JobStep JobRunner::settled(const JobStep& step, std::span<const JobShape> known)
   if (!(ratio > 0)) return settled;
   JobStep workload{step.question, unsplit(settled.axes)};
   workload.question.issue = Issuing::streams;  // the same kernel whichever way it is issued
-  auto found = iterations_.find(workload);
-  if (found == iterations_.end()) {
-    std::uint64_t chosen = 0;
-    for (const JobShape& job : known)
-      if (unsplit(job) == workload.axes) chosen = job.iterations;
-    if (!chosen) chosen = iterations_for(workload, ratio);
-    found = iterations_.emplace(workload, chosen).first;
+  workload.question.pool = StreamPool::pooled;
+  std::map<double, std::uint64_t>& chosen = iterations_[workload];
+  if (const auto found = chosen.find(ratio); found != chosen.end()) {
+    settled.axes.iterations = found->second;
+    return settled;
   }
-  settled.axes.iterations = found->second;
+  std::set<std::uint64_t> in_trace;  // those of the ratios that were chosen before are not this one's
+  for (const JobShape& job : known)
+    if (unsplit(job) == workload.axes) in_trace.insert(job.iterations);
+  for (const auto& [other, iterations] : chosen) in_trace.erase(iterations);
+  constexpr double near = 0.1;
+  const bool is_only_one = in_trace.size() == 1 && chosen.empty();
+  std::uint64_t iterations = is_only_one ? *in_trace.begin() : iterations_for(workload, ratio);
+  const auto off = [wanted = static_cast<double>(iterations)](std::uint64_t one) {
+    return std::abs(static_cast<double>(one) / wanted - 1);
+  };
+  if (const auto nearest = std::ranges::min_element(in_trace, {}, off);
+      nearest != in_trace.end() && off(*nearest) <= near)
+    iterations = *nearest;
+  settled.axes.iterations = chosen[ratio] = iterations;
   return settled;
 }
 

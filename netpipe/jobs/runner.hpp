@@ -153,8 +153,8 @@ class JobRunner : public PipelineRunner<Jobs> {
   using PipelineRunner::PipelineRunner;
   void prepare(const JobStep&) final;
   std::uint64_t bytes() const final { return job().bytes_in + job().bytes_out + job().kernel_bytes; }
-  // The iterations are the same for all splits of a workload, whichever way they are issued, and those that the trace
-  // already holds.
+  // The iterations are the same for all splits of a workload, whichever way they are issued and whatever streams there
+  // are, and those that the trace already holds: where a workload has kernels of several lengths, those within 10 %.
   JobStep settled(const JobStep&, std::span<const JobShape> known) final;
 
  protected:
@@ -164,7 +164,7 @@ class JobRunner : public PipelineRunner<Jobs> {
   double median_us(const JobStep&);
   std::uint64_t iterations_for(const JobStep& unsplit, double ratio);
 
-  std::map<JobStep, std::uint64_t> iterations_;  // of unsplit workloads
+  std::map<JobStep, std::map<double, std::uint64_t>> iterations_;  // of unsplit workloads, by ratio
 };
 
 }  // namespace npgpu

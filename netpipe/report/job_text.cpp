@@ -65,31 +65,55 @@ void series_text(Document& doc, const JobSeries& series, bool) {
 // of streams, and of choosing by half of the rounds ("measuring"); "others" are jobs with fewer than three splits, or
 // with streams made for the job; chunk_us is one chunk alone on its engine.
 
+std::string left_out_text(std::span<const LeftOutTimes> left_out) {
+  std::string text;
+  for (const auto& [why, times] : left_out)
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", counted(times, "time"), name(why));
+  return text;
+}
+
 void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const TextStyle& style) {
   Document doc;
-  const auto& jobs = of.predicted.jobs;
+  const auto &scored = of.predicted.jobs, &others = of.predicted.others;
+  const std::size_t jobs = scored.size() + others.size();
   doc.title(fmt::format("prediction for {} ({}) of {}", of.costs->device, of.costs->device_name,
-                        counted(jobs.size(), "measured job")),
+                        jobs ? counted(jobs, "measured job") : counted(of.in_turn.size(), "split") + " in turn"),
             of.costs->simulated);
   doc.gap();
-  Table table({right("in"), right("kernel"), right("out"), left("of", 2), left("order", 1), right("best measured"),
-               right("best predicted"), right("measured there")});
-  for (const PredictedJob& one : jobs) {
+  Table table({right("in"), right("kernel"), right("out"), left("of", 2), left("order", 1), left("streams", 1),
+               right("best measured"), right("best predicted"), right("measured there")});
+  const auto row = [&](const PredictedJob& one) {
     const MeasuredWorkload& w = one.workload;
     std::vector<double> measured_us;
     for (const Estimate& t : w.time_us) measured_us.push_back(t.value);
     const std::size_t best = place_of_least(measured_us), chosen = place_of_least(one.predicted_us);
     table.row({about_size_text(static_cast<double>(w.job.bytes_in)), time_text(microseconds(one.job.kernel)),
                about_size_text(static_cast<double>(w.job.bytes_out)), std::string(name(w.question.workload)),
-               std::string(name(w.question.order)), in_streams_text(measured_us[best], w.streams[best]),
+               std::string(name(w.question.order)), std::string(name(w.question.pool)),
+               in_streams_text(measured_us[best], w.streams[best]),
                in_streams_text(one.predicted_us[chosen], w.streams[chosen]), time_text(measured_us[chosen])});
+  };
+  std::ranges::for_each(scored, row);
+  std::ranges::for_each(others, row);
+  if (jobs) {
+    doc.table(std::move(table));
+    doc.note(
+        "Best: the least time, and its number of streams, among those measured. The kernel's time is the unsplit job's "
+        "less its copies, weighed with that of kernels of its sort alone, where these were measured and are near.");
+    doc.left_out();
   }
-  doc.table(std::move(table));
-  doc.note(
-      "Best: the least time, and its number of streams, among those measured. The kernel's time is the unsplit job's "
-      "less its copies, weighed with that of kernels of its sort alone, where these were measured and are near.");
-  doc.left_out();
-  if (of.disturbed) doc.note(fmt::format("Left out: {} that others disturbed.", counted(of.disturbed, "time")));
+  if (!of.in_turn.empty()) {
+    Table turns({right("chunks"), right("streams"), right("measured"), right("predicted")});
+    for (const SplitInTurn& one : of.in_turn)
+      turns.row({std::to_string(one.chunks), std::to_string(one.streams), time_text(one.measured_us),
+                 time_text(one.predicted_us)});
+    if (jobs) doc.gap();
+    doc.table(std::move(turns));
+    doc.note("Chunks in turn, depth-first in fewer streams.");
+  }
+  if (!of.graphs.empty())
+    doc.note(fmt::format("{} also measured as graphs: --json has their times.", counted(of.graphs.size(), "job")));
+  if (!of.left_out.empty()) doc.note("Left out: " + left_out_text(of.left_out) + ".");
   doc.note(
       "python -m npgpu.study says how far predictions are off, and those of the models of the literature; --json "
       "has every time.");
@@ -127,6 +151,10 @@ std::vector<PredictedSplit> predicted_splits(const PredictedJob& one) {
         {w.streams[i], w.time_us[i], one.predicted_us[i], one.as_host_was_us[i], one.chunks[i], {regrets.at(i)}});
   return all;
 }
+std::size_t disturbed_times(const PredictedJobsReport& of) {
+  const auto found = std::ranges::find(of.left_out, LeftOut::disturbed, &LeftOutTimes::why);
+  return found == of.left_out.end() ? 0 : found->times;
+}
 template <auto Workload, auto Predicted> std::vector<SplitPrediction> splits_of(const GraphComparison& one) {
   std::vector<SplitPrediction> all;
   for (std::size_t i = 0; i < (one.*Workload).streams.size(); ++i)
@@ -153,10 +181,11 @@ template <auto At> inline constexpr auto of_costs = within<&CostsOf::costs, At>;
 NPGPU_FORM(CostsOf, us<"stream_create", &T::create>, us<"submit", of_costs<&StreamCosts::submit>>,
            us<"duplex_extra_gap", of_costs<&StreamCosts::duplex_extra_gap>>, of_costs<&StreamCosts::gap>,
            of_costs<&StreamCosts::latency>, of_costs<&StreamCosts::issue>);
+NPGPU_FORM(LeftOutTimes, &T::why, &T::times);
 using PredictedReport = PredictedJobsReport;
 NPGPU_FORM(PredictedReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>,
            within<&T::predicted, &PredictedJobs::jobs>, within<&T::predicted, &PredictedJobs::others>, &T::graphs,
-           &T::in_turn, &T::disturbed,
+           &T::in_turn, called<"disturbed", &disturbed_times>, &T::left_out,
            called<"calls_over_costs", [](const T& of) { return IntervalOf{of.predicted.calls}; }>,
            called<"costs_us", [](const T& of) { return CostsOf{*of.costs}; }>);
 

@@ -110,7 +110,20 @@ with folder() as where:
             visits["disturbed"] = 1
             series["visits"][:] = visits
     disturbed = run("predict", at("node.h5"), "--measured", at("own.h5"))
-    check(disturbed.code == 2 and "they disturbed 12 of its times" in disturbed.err, disturbed.out + disturbed.err)
+    check(disturbed.code == 2 and "12 times disturbed by others" in disturbed.err, disturbed.out + disturbed.err)
+    # Fresh streams and two counts are predicted like all others, and what is not says why.
+    few = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "8..10", "--chunks", "1,16",
+              "--pool", "fresh", "--output", at("few.h5"), "--quiet")
+    check(few.code == 0, few.err)
+    table = run("predict", at("node.h5"), "--measured", at("few.h5"))
+    check(table.code == 0 and "of 3 measured jobs" in table.out and table.out.count(" fresh ") == 3 and "Left out" not in table.out, table.out + table.err)
+    check("among 3 jobs" in run("predict", at("node.h5"), *JOB, "--measured", at("few.h5"), "--json").out, "and they say how far predictions are off")
+    unsplit = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--chunks", "1", "--output", at("unsplit.h5"), "--quiet")
+    for job in ((), JOB):
+        nothing = run("predict", at("node.h5"), *job, "--measured", at("unsplit.h5"))
+        check(unsplit.code == 0 and nothing.code == 2 and "1 time of jobs that were not split" in nothing.err and not nothing.out, nothing.out + nothing.err)
+    parts = run("predict", at("node.h5"), "--measured", at("node.h5"))
+    check(parts.code == 2 and "of parts alone" in parts.err, parts.out + parts.err)
     shown = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "2000",
                 "--chunks", "1,2,4,8,16,32", "--output", at("own2.h5"))
     check("best of measured" in shown.out and "missing" not in shown.out, shown.out[-600:])

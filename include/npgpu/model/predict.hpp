@@ -181,8 +181,24 @@ std::vector<MeasuredWorkload> workloads_of(const Trace&);
 // Those with the unsplit job, but fewer counts of streams, or with streams made for the job. The study of predictions
 // (python -m npgpu.study) scores none of them.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
-// How many times of whole jobs were left out of all these lists.
-std::size_t disturbed_times(const Trace&);
+// Why a measured time is in none of the lists of predicted jobs.
+enum class LeftOut { disturbed, wrong, part, other_streams, no_unsplit, not_split, graph };
+template <>
+inline constexpr std::array<std::string_view, 7> names_of<LeftOut>{
+    "disturbed by others",
+    "wrong or without a time",
+    "of parts alone: without copies or a kernel, behind a gate, or in independent order",
+    "in another number of streams than of chunks, and not in turn (depth-first, in fewer pooled streams)",
+    "without the same job unsplit",
+    "of jobs that were not split",
+    "of graphs, without the same job in streams, four numbers of chunks, or what graphs cost"};
+struct LeftOutTimes {
+  LeftOut why = LeftOut::disturbed;
+  std::size_t times = 0;
+};
+struct GraphComparison;
+// Every time of a job in the trace is predicted or counted here. `graphs`: those that compare_graphs() has.
+std::vector<LeftOutTimes> left_out_times(const Trace&, std::span<const GraphComparison> graphs);
 // As workloads_of(), of jobs that were launched as graphs. npgpu/model/advice.hpp compares them.
 std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 

@@ -141,14 +141,17 @@ enum class Language { cuda, cupy, torch };  // C++, and Python with one of two l
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
 // The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
-// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams.
+// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams; chunks in turn; and
+// which of the trace's times are left out.
 struct PredictedJobsReport {
   const MeasuredCosts* costs = nullptr;
   PredictedJobs predicted;
   std::vector<GraphComparison> graphs;
   std::vector<SplitInTurn> in_turn;
-  std::size_t disturbed = 0;
+  std::vector<LeftOutTimes> left_out;
 };
+// "12 times disturbed by others; 3 times without the same job unsplit"; empty where nothing is left out.
+std::string left_out_text(std::span<const LeftOutTimes>);
 void predicted_jobs_text(std::ostream&, const PredictedJobsReport&, const TextStyle&);
 void predicted_jobs_json(std::ostream&, const PredictedJobsReport&);
 

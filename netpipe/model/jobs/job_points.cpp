@@ -7,6 +7,7 @@
 #include <random>
 
 #include "netpipe/model/medians.hpp"
+#include "npgpu/model/advice.hpp"
 #include "npgpu/model/predict.hpp"
 
 namespace npgpu::model {
@@ -170,9 +171,7 @@ DriftByTime drift_within_run(const std::vector<Drift>& drifts, TimeClass time_cl
 bool is_whole(const JobCase& c) {
   return c.gating == Gating::open && c.order != Order::independent && c.workload != Workload::none;
 }
-bool is_whole(const JobShape& job) {
-  return job.chunks == job.streams && (job.bytes_in || job.bytes_out) && job.kernel_bytes;
-}
+bool has_all_parts(const JobShape& job) { return (job.bytes_in || job.bytes_out) && job.kernel_bytes; }
 
 // Every whole job with copies and a kernel that was measured unsplit and split, and issued in this way: those that are
 // scored, with pooled streams and split in three ways or more, or the others. Times that others disturbed say nothing
@@ -187,7 +186,8 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
     JobSeries within = series;
     within.drift = drift_within_run(drifts, class_of(c));
     for (const JobResult& s : results(within)) {
-      if (!is_whole(s.axes) || !(s.time_us.value > 0) || !s.disturbed.empty()) continue;
+      if (!has_all_parts(s.axes) || s.axes.chunks != s.axes.streams || !(s.time_us.value > 0) || !s.disturbed.empty())
+        continue;
       JobShape unsplit = s.axes;
       unsplit.chunks = unsplit.streams = 1;
       found[{c, unsplit}].emplace(s.axes.chunks, s);
@@ -208,6 +208,11 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
 
 }  // namespace
 
+bool model::takes_turns(const JobCase& c, const JobShape& job) {
+  return is_whole(c) && has_all_parts(job) && c.order == Order::depth_first && c.pool == StreamPool::pooled &&
+         c.issue == Issuing::streams && job.chunks > job.streams;
+}
+
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
@@ -215,11 +220,37 @@ Spread spread_of(std::vector<double> values) {
   return {median(values), values[std::max<std::size_t>(rank, 1) - 1], values.back()};
 }
 
-std::size_t disturbed_times(const Trace& trace) {
-  std::size_t all = 0;
-  for (const JobSeries& series : trace.of<Jobs>())
-    if (is_whole(series.question))
-      for (const JobPoint& point : points_of(series)) all += is_whole(point.axes) && point.disturbed();
+std::vector<LeftOutTimes> left_out_times(const Trace& trace, std::span<const GraphComparison> graphs) {
+  std::map<LeftOut, std::size_t> times;
+  struct Cuts {
+    std::size_t unsplit = 0, split = 0, in_turn = 0, of_one_chunk = 0;  // the last in several streams
+  };
+  std::map<JobStep, Cuts> jobs;
+  for (const JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
+    for (const JobResult& s : results(series)) {
+      JobShape unsplit = s.axes;
+      unsplit.chunks = unsplit.streams = 1;
+      Cuts& cuts = jobs[{c, unsplit}];
+      if (!is_whole(c) || !has_all_parts(s.axes)) ++times[LeftOut::part];
+      else if (!s.disturbed.empty()) ++times[LeftOut::disturbed];
+      else if (!(s.time_us.value > 0)) ++times[LeftOut::wrong];
+      else if (c.issue == Issuing::graph) ++times[LeftOut::graph];
+      else if (s.axes.chunks == s.axes.streams) ++(s.axes.chunks == 1 ? cuts.unsplit : cuts.split);
+      else if (model::takes_turns(c, s.axes)) ++cuts.in_turn;
+      else ++(s.axes.chunks == 1 ? cuts.of_one_chunk : times[LeftOut::other_streams]);
+    }
+  }
+  for (const auto& [job, cuts] : jobs) {
+    const bool turns = cuts.in_turn && (cuts.unsplit || cuts.of_one_chunk);
+    if (!cuts.unsplit) times[LeftOut::no_unsplit] += cuts.split;
+    if (!turns) times[LeftOut::no_unsplit] += cuts.in_turn, times[LeftOut::other_streams] += cuts.of_one_chunk;
+    if (!cuts.split && !turns) times[LeftOut::not_split] += cuts.unsplit;
+  }
+  for (const GraphComparison& one : graphs) times[LeftOut::graph] -= one.graph.streams.size();
+  std::vector<LeftOutTimes> all;
+  for (const auto& [why, count] : times)
+    if (count) all.push_back({why, count});
   return all;
 }
 

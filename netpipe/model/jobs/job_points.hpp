@@ -51,6 +51,9 @@ Estimate theil_sen(std::span<const XY>, const std::string& unit, const std::stri
 // The median of scattered values, and its interval from order statistics; as above with fewer than 6.
 Estimate median_of(std::span<const double>, const std::string& unit, const std::string& method);
 
+// Whether chunks of a whole job share the memory of fewer streams, as predict_in_turn() predicts.
+bool takes_turns(const JobCase&, const JobShape&);
+
 // Half of an interval, as a weight takes it: 1 % of the value where it is not known (NaN), and 0.1 % at least.
 double half_for_weight(double value, double half);
 

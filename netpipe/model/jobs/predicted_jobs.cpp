@@ -144,8 +144,8 @@ PredictedJobs predict_jobs(std::span<const MeasuredWorkload> workloads, const Me
                            std::span<const MeasuredWorkload> others) {
   if (workloads.empty() && others.empty())
     throw Error(ErrorKind::usage,
-                "no measured job to predict: npgpu streams --experiment design measures some, each unsplit and in at "
-                "least three counts of streams");
+                "no measured job to predict: npgpu streams --experiment design measures some, each unsplit and in "
+                "streams");
   if (!measured.usable)
     throw Error(ErrorKind::usage,
                 measured.device + ": " + (measured.missing.empty() ? "no costs" : measured.missing.front()));

@@ -126,8 +126,9 @@ def evaluate(document):
     return without_nan({
         "document": DOCUMENT, "version": VERSION, "device_name": document["device_name"], "simulated": document["simulated"],
         "models": [score(model, scored, one[:len(scored)]) for model, one in zip(found, told)],
+        "others_models": [score(model, others, one[len(scored):]) for model, one in zip(found, told)] if others else [],
         "calls_over_costs": document["calls_over_costs"], "measuring": spread(r for job in scored for r in job.measuring),
-        "disturbed": document["disturbed"], "by_length": by_length(scored), "workloads": workloads[:len(scored)],
+        "left_out": document["left_out"], "by_length": by_length(scored), "workloads": workloads[:len(scored)],
         "others": workloads[len(scored):], "graphs": document["graphs"], "in_turn": {"splits": len(turned), "error": spread(turned)}})
 
 

@@ -104,21 +104,17 @@ def job_text(w):
         f"[{percent(simulator['cross_validated_low'])}, {percent(simulator['cross_validated_high'])}]")
     cells = ", ".join(f"{p['streams']}:{time_text(p['measured_us'])} {100 * (p['predicted_us'] / p['measured_us'] - 1):+.1f} %" for p in w["points"])
     return (note(f"{exact_size(w['bytes_in'])} in, {time_text(w['kernel_us'])} of {w['workload']} kernel, {exact_size(w['bytes_out'])} out, "
-                 f"{w['order']}: best {w['best']}, predicted {simulator['predicted_best']}, regret {percent(simulator['regret'])} %{validated}")
+                 f"{w['order']}{', fresh streams' if w['pool'] == 'fresh' else ''}: best {w['best']}, predicted {simulator['predicted_best']}, regret {percent(simulator['regret'])} %{validated}")
             + "\n" + note("  " + cells))
 
 
-def models_text(found, every_job):
-    simulated = "SIMULATED " if found["simulated"] else ""
-    parts = [f"{simulated}predictions compared with {counted(len(found['workloads']), 'measured workload')} on {found['device_name']}\n",
-             models_table(found["models"]), note(
+def scored_text(found):
+    parts = [models_table(found["models"]), note(
         "Medians, 95th percentiles and maxima. |error|: times with two and more streams; the kernel's time is the unsplit job's less "
         "its copies, weighed with that of kernels of its sort alone, where these were measured and are near. regret: time with the "
         "number of streams that the model chose among those measured, over the best of them; in one stream each model knows it. "
         "advised: the same with the fewest streams within 1 % of the least predicted time. hits: that number was as good as the best "
         "within the noise. Fitted models were fitted to all workloads except the one they predict.")]
-    if found["disturbed"]:
-        parts.append(note(f"Left out: {counted(found['disturbed'], 'time')} that others disturbed."))
     calls = found["calls_over_costs"]
     if calls["value"] is not None:
         low, high = ("nan" if calls[key] is None else f"{calls[key]:.2f}" for key in ("low", "high"))
@@ -127,8 +123,21 @@ def models_text(found, every_job):
             "are off by as much. 'host as it was' charges each call that much more or less."))
     validated = [(m["model"], m["cross_validated"]) for m in found["models"]]
     validated.insert(1, (found["models"][0]["model"] + ", as advised", found["models"][0]["advised_cross_validated"]))
-    parts += ["", cross_validated(validated, found["measuring"], "jobs"), "", lengths_table(found)]
-    for w in found["workloads"] if every_job else ():
+    return parts + ["", cross_validated(validated, found["measuring"], "jobs"), "", lengths_table(found)]
+
+
+def models_text(found, every_job):
+    simulated = "SIMULATED " if found["simulated"] else ""
+    scored, others = found["workloads"], found["others"]
+    parts = [f"{simulated}predictions compared with {counted(len(scored) + len(others), 'measured workload')} on {found['device_name']}\n"]
+    if scored:
+        parts += scored_text(found)
+    if others:
+        told = [m for m in found["others_models"] if m["error"]["median"] is not None]
+        parts += [""] * bool(scored) + [models_table(told), note(
+            f"Of {counted(len(others), 'workload')} in streams that were made for the job, or in fewer than three splits. They are apart, because "
+            "there is less to choose from, and creation counts. Fitted models were fitted to the workloads that are not.")]
+    for w in scored + others if every_job else ():
         parts += ["", job_text(w)]
     return "\n".join(parts)
 
@@ -167,6 +176,8 @@ def report(found, every_job=False):
             f"{percent(turned['error']['most'])} % at most"))
     if found["graphs"]:
         parts.append(graphs_text(found["graphs"]))
+    if found["left_out"]:
+        parts.append(note("Left out: " + "; ".join(f"{counted(one['times'], 'time')} {one['why']}" for one in found["left_out"]) + "."))
     return "\n\n".join(parts)
 
 
