@@ -142,6 +142,19 @@ def streams_and_corners():
     said(f"climbs to {chip['B sum reached']:.0f} % of memory's rate")
 
 
+def tables_of_the_partition_method():
+    """What the printed tables say of each other."""
+    quality = {(r[0], r[1]): [float(v) for v in r[2:]] for r in printed("003_table3_quality.csv")}
+    check(len(quality) == 6, f"Table III: {quality}")
+    for part in ("training", "test"):
+        check(all(abs(rmse - mse ** 0.5) < 1e-15 for mse, rmse in zip(quality[part, "MSE"], quality[part, "RMSE"])), f"RMSE of {part}")
+    best = {int(r[0]): r[1] for r in printed("003_table4_optimum.csv")}
+    types = [(int(size), int(fp32), int(fp64), word) for size, fp32, fp64, word in printed("003_table5_fp32.csv")]
+    check(all(word == {1: "same", 2: "half"}[fp64 // fp32] for _, fp32, fp64, word in types), "Table V compares what it prints")
+    check(all(best[size] == str(fp64) for size, _, fp64, _ in types), "Table V has the FP64 numbers of Table IV")
+    check([word for size, *_, word in types if size > 10**5].count("half") == 7 and len(types) == 17, "half at 7 of 16 sizes above 1e5, as the text says")
+
+
 def partitions():
     studies = {s["type"]: s for s in asked("report", "h200_partition.h5")["partition_studies"]}
     study = studies["fp64"]
@@ -199,6 +212,7 @@ def commands():
 copies()
 products()
 streams_and_corners()
+tables_of_the_partition_method()
 partitions()
 commands()
 check.finish()
