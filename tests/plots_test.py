@@ -13,9 +13,9 @@ import tempfile
 from figures import PLOTS, PROGRAM, check, refused, script, traced, words  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
-from npgpu.plots import command, figure, loader, matrix, rate, samples  # noqa: E402
+from npgpu.plots import command, figure, loader, matrix, rate, ratios, samples  # noqa: E402
 
-ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
+ALL = ("rate", "latency", "ratios", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
        "numa", "universality")
 
@@ -96,6 +96,18 @@ def reads_what_the_report_says(where):
     check(np.isnan(c.limit), "an unknown limit")
 
 
+def ratios_by_hand(where):
+    path = write(os.path.join(where, "ratios.json"), [series({64: 2, 1000: 4}), series({8: 1, 64: 3, 1000: 10}, memory="pageable"),
+                                                      series({61: 3, 64: 2, 67: 2}, direction="d2h", perturbed={61, 67})])
+    curves = loader.curves_of(loader.load([path], "transfers"))
+    (of, sizes, (value, low, high)), = ratios.pageable_over_pinned(curves)
+    check(of.words["memory"] == "pageable" and sizes.tolist() == [64, 1000] and np.allclose(value, [1.5, 2.5]), "3/2 and 10/4 us, where both are")
+    check(np.allclose([low[1], high[1]], [9.9 / 4.04, 10.1 / 3.96]), "the interval of a quotient")
+    (of, sizes, (value, _, _)), = ratios.odd_over_even(curves)
+    check(sizes.tolist() == [61, 67] and np.allclose(value, [61 / 3 / 32, 67 / 64]), "rates next to 64 B in 2 us")
+    refused("no case with pageable and pinned memory", "ratios", write(path, [series({64: 2})]), "-o", os.path.join(where, "none.png"))
+
+
 def chooses_series(where):
     path = write(os.path.join(where, "three.json"), [series(SIZES, direction=d) for d in ("h2d", "d2h", "d2d")])
     indices = lambda cases: [s.index for s in loader.load([path], "transfers", [loader.case_of(c) for c in cases] or None)]
@@ -166,7 +178,7 @@ def pictures(where, made):
     one = write(os.path.join(where, "one.json"), [series({4096: 5.0}, limit=None)])
     cases = [("rate", [real]), ("rate", [many]), ("rate", [one]), ("rate", [real, many, "--case", "transfers:0"]),
              ("rate", [real, "--gbit", "--log", "--minimum"]),
-             ("latency", [real]), ("latency", [many]), ("latency", [one]), ("latency", [real, "--no-fit"]),
+             ("latency", [real]), ("latency", [many]), ("latency", [one]), ("latency", [real, "--no-fit"]), ("ratios", [real]),
              ("samples", [made]), ("samples", [made, "--case", "transfers:2"]), ("samples", [made, "--bytes", "32KiB"])]
     for i, (name, arguments) in enumerate(cases):
         inked(name, arguments, os.path.join(where, f"{i}.png"), 0.01, 0.6, 6)
@@ -191,6 +203,10 @@ def pictures(where, made):
     text = words(where, "latency", real)
     check("5 us + bytes / 1 GB/s" in text and "10 us" in text and "Latency" in text, "latency shows the fit and its units")
     check("us + bytes" not in words(where, "latency", real, "--no-fit"), "--no-fit")
+    text = words(where, "ratios", real)
+    check("a few bytes more or less" in text and "pageable" not in text, "ratios: of two directions nothing is comparable but sizes")
+    text = words(where, "ratios", many)
+    check("SIMULATED Test GPU" in text and "pageable over pinned" in text and "a few bytes" not in text, "ratios: no perturbed sizes")
     text = words(where, "samples", made)
     check("95 % interval of the median" in text and "Transfer size" in text, "samples says what it shows")
 
@@ -270,7 +286,7 @@ def all_that_a_trace_holds(where, made):
     """A picture a figure, and why there is none; the same as the figure by its name."""
     out = os.path.join(where, "all")
     drawn = script(made, "-o", out, "--format", "svg")
-    check(drawn.returncode == 0 and sorted(os.listdir(out)) == ["latency.svg", "rate.svg", "samples.svg"], f"all: {drawn.stdout}{drawn.stderr}")
+    check(drawn.returncode == 0 and sorted(os.listdir(out)) == ["latency.svg", "rate.svg", "ratios.svg", "samples.svg"], f"all: {drawn.stdout}{drawn.stderr}")
     check(f"{out}/rate.svg\n" in drawn.stdout and "no levels: holds no probes" in drawn.stdout, f"all: {drawn.stdout}")
     single = os.path.join(where, "single.svg")
     script("rate", made, "-o", single)
@@ -381,6 +397,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     scales_have_labels()
     pieces_have_a_title(folder)
     reads_what_the_report_says(folder)
+    ratios_by_hand(folder)
     chooses_series(folder)
     trace = samples_are_those_that_the_program_summarizes(folder)
     disturbed_visits_are_left_out(folder, trace)

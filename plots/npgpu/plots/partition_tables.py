@@ -6,19 +6,20 @@ import csv
 import os
 
 from npgpu.plots import loader, partition
+from npgpu.study.partitions import SHUFFLES, held_out
 
-FILES = {"I": "003_table1_overlapped.csv", "II": "003_table2_size_1e6.csv", "IV": "003_table4_optimum.csv"}
+FILES = {"I": "003_table1_overlapped.csv", "II": "003_table2_size_1e6.csv", "III": "003_table3_quality.csv",
+         "IV": "003_table4_optimum.csv", "V": "003_table5_fp32.csv"}
 
 
-def printed(folder, table):
+def printed(folder, table, key=lambda row: (int(float(row[0])), row[1:])):
     """{size or number of streams: the row's other numbers, as printed}; empty without a folder."""
     if not folder:
         return {}
     path = os.path.join(folder, FILES[table])
     try:
         with open(path, encoding="utf-8") as file:
-            rows = list(csv.reader(line for line in file if not line.startswith("#")))[1:]
-        return {int(float(row[0])): row[1:] for row in rows}
+            return dict(key(row) for row in list(csv.reader(line for line in file if not line.startswith("#")))[1:])
     except (OSError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: is not the paper's table ({error})") from None
 
@@ -67,11 +68,19 @@ def overheads(study, paper, size):
           *(["printed: T_str", "T_overhead", "gain"] if paper else [])], rows)
 
 
-def quality(study):
-    """(4) and Table III: how well the refitted forms hold."""
+def quality(study, paper):
+    """(4) and Table III: how well the refitted forms hold, on the rows that they were fitted to and on others."""
     rows = [[what, q["rows"], f"{q['r2']:.6f}", f"{q['mse'] / 1e6:.4g}", f"{q['rmse'] / 1e3:.4g}"]
             for what, q in study["quality"].items() if q["r2"] is not None]
-    table("Table III: the refitted regressions, in ms", ["of", "rows", "R2", "MSE", "RMSE"], rows)
+    table("The refitted regressions, in ms, of all rows", ["of", "rows", "R2", "MSE", "RMSE"], rows)
+    found = held_out(study)
+    forms = ("small", "big")
+    rows = [[part, metric, *(f"{found[form][part][metric]:.4g}" if form in found else "-" for form in forms),
+             *(paper.get((part, metric), ["-"] * 2) if paper else [])]
+            for part in ("training", "test") for metric in ("R2", "MSE", "RMSE")]
+    if found:
+        table(f"Table III: the overhead's forms, 3:1, the median of {SHUFFLES} shuffles, in ms",
+              ["set", "metric", *forms, *([f"printed: {forms[0]}", forms[1]] if paper else [])], rows)
 
 
 def optima(study, paper):
@@ -85,13 +94,14 @@ def optima(study, paper):
           *(["printed: measured", "predicted"] if paper else [])], rows)
 
 
-def types(studies):
+def types(studies, paper):
     """Table V: the best numbers of streams of the two types."""
     best = {s["type"]: {row["size"]: row["best"] for row in s["sizes"]} for s in studies}
     both = sorted(set(best.get("fp32", {})) & set(best.get("fp64", {})))
     word = {1: "same", 2: "half"}
-    table("Table V: fp32 and fp64", ["unknowns", "fp32", "fp64", "comparison"],
-          [[f"{n:g}", best["fp32"][n], best["fp64"][n], word.get(best["fp64"][n] / best["fp32"][n], "other")] for n in both])
+    table("Table V: fp32 and fp64", ["unknowns", "fp32", "fp64", "comparison", *(["printed: fp32", "fp64", "comparison"] if paper else [])],
+          [[f"{n:g}", best["fp32"][n], best["fp64"][n], word.get(best["fp64"][n] / best["fp32"][n], "other"),
+            *(paper.get(n, ["-"] * 3) if paper else [])] for n in both])
 
 
 def main(arguments, prog):
@@ -107,8 +117,8 @@ def main(arguments, prog):
             folder = args.papers if study["type"] == "fp64" else None
             stages(study, printed(folder, "I"))
             overheads(study, printed(folder, "II") if args.size == 1e6 else {}, args.size)
-            quality(study)
+            quality(study, printed(folder, "III", lambda row: ((row[0], row[1]), row[2:])))
             optima(study, printed(folder, "IV"))
-        types(studies)
+        types(studies, printed(args.papers, "V"))
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what these tables need ({error}); it is of another npgpu") from None
