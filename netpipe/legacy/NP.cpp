@@ -57,12 +57,15 @@ void meet_the_others(int argc, char** argv) {
     else if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) text = argv[i] + name.size() + 1;
     if (text) patience.until_parted = Seconds{static_cast<double>(whole("rank-timeout", text))};
   }
-  if (const int size = ranks::connect(module_name, patience).size(); size != 2)
-    throw Error(ErrorKind::usage,
-                fmt::format("it takes two ranks, and there {} {}: mpirun -n 2 NPmpi", size == 1 ? "is" : "are", size));
+  if (const int size = ranks::connect(module_name, patience).size(); size % 2 != 0)
+    throw Error(ErrorKind::usage, fmt::format("it takes pairs of ranks, and there {} {}: mpirun -n 2 NPmpi",
+                                              size == 1 ? "is" : "are", size));
 }
+int pairs() { return rank_count() / 2; }
+// NetPIPE's pairs: the first rank with the last one, the second with the last but one.
 TransferCase usual_case(const std::string& device, Direction) {
-  return ranks::rank_case({device, 0}, {device, 1}, module_name);
+  const int me = ranks::rank_set().rank(), other = rank_count() - 1 - me;
+  return ranks::rank_case({device, std::min(me, other)}, {device, std::max(me, other)}, module_name);
 }
 bool is_silent() { return ranks::is_connected() && ranks::rank_set().rank() != 0; }
 std::string host_of(int rank) { return ranks::rank_set().name(rank); }
@@ -73,10 +76,10 @@ void part(int code, bool all) {
   if (all) ranks::failure_of([] { ranks::rank_set().everyone().any(false); });
   else ranks::rank_set().world().abort(code);
 }
-// Where the other rank hangs, this one would wait for its message without end.
+// Where another rank hangs, this one would wait for its message without end.
 void attended(const std::function<void()>& work) {
   const auto leave = [](bool) {
-    std::cerr << fmt::format("NP{}: the other rank did not answer for {:g} s\n", module_name,
+    std::cerr << fmt::format("NP{}: another rank did not answer for {:g} s\n", module_name,
                              patience.until_parted.count())
               << std::flush;
     _exit(exit_code::failed);
@@ -89,10 +92,50 @@ void attended(const std::function<void()>& work) {
   }
   ranks::end(patience.until_parted);
 }
+
+// All pairs at the same time: a trial takes as long as that of the slowest pair.
+class AtOnce final : public Runner<Transfers> {
+ public:
+  explicit AtOnce(std::unique_ptr<Runner> own) : own_(std::move(own)) {}
+  void prepare(const Step<Transfers>& step) override {
+    const std::string failure = everyone_.first_failure(ranks::failure_of([&] { own_->prepare(step); }));
+    if (!failure.empty()) throw Error(ErrorKind::failed, failure);
+  }
+  bool run(std::uint64_t repeats, std::vector<TransferSample>& samples) override {
+    const std::size_t before = samples.size();
+    own_->run(repeats, samples);
+    double slowest_us = 0;
+    // Nobody begins the next trial before all have ended this one.
+    for (const std::string& us : everyone_.of_all(std::to_string(samples.back().host_us)))
+      slowest_us = std::max(slowest_us, std::strtod(us.c_str(), nullptr));
+    for (std::size_t i = before; i < samples.size(); ++i) samples[i].host_us = slowest_us;
+    return true;
+  }
+  std::optional<std::string> check(std::span<TransferSample> last_trial) override {
+    std::string wrong = everyone_.first_failure(own_->check(last_trial).value_or(""));
+    return wrong.empty() ? std::nullopt : std::optional(std::move(wrong));
+  }
+  std::uint64_t bytes() const override { return own_->bytes(); }
+  const Clock& clock() const override { return own_->clock(); }
+  std::string binding() const override { return own_->binding(); }
+
+ private:
+  const std::unique_ptr<Runner> own_;
+  ranks::Group& everyone_ = ranks::rank_set().everyone();
+};
+std::unique_ptr<Runner<Transfers>> opened(const Module& module, std::span<const Step<Transfers>> steps) {
+  auto own = module.open(steps);
+  if (pairs() == 1) return own;
+  return std::make_unique<AtOnce>(std::move(own));
+}
+std::unique_ptr<Schedule> agreed(std::unique_ptr<Schedule> own) {
+  return agreed_schedule(std::move(own), ranks::rank_set().everyone());
+}
 #else
 constexpr bool between_ranks = false;
 int rank_count() { return 1; }
 void meet_the_others(int, char**) {}
+int pairs() { return 1; }
 TransferCase usual_case(const std::string& device, Direction direction) {
   return case_on(module_name, device, direction);
 }
@@ -104,6 +147,10 @@ std::string host_of(int) {
 }
 void part(int, bool) {}
 void attended(const std::function<void()>& work) { work(); }
+std::unique_ptr<Runner<Transfers>> opened(const Module& module, std::span<const Step<Transfers>> steps) {
+  return module.open(steps);
+}
+std::unique_ptr<Schedule> agreed(std::unique_ptr<Schedule> own) { return own; }
 #endif
 
 constexpr bool copies_memory = std::string_view(module_name) == "memcpy";
@@ -300,16 +347,16 @@ void measure(const Settings& s) {
   const MemoryNeed free = module->available(s.question), need = module->needs(steps);
   if (need.host_bytes > free.host_bytes || need.device_bytes > free.device_bytes)
     throw Error(ErrorKind::usage, "--end: not enough free memory for " + text_of(steps.back().axes));
-  const auto runner = module->open(steps);
+  const auto runner = opened(*module, steps);
   const bool silent = is_silent();
   std::ofstream out(silent ? "/dev/null" : s.output);
   if (!out) throw Error(ErrorKind::usage, "-o: cannot write '" + s.output + "'");
-  auto schedule = classic_schedule(s.schedule);
-  if (Consensus* const with = module->consensus(s.question)) schedule = agreed_schedule(std::move(schedule), *with);
+  const auto schedule = agreed(classic_schedule(s.schedule));
   if (!silent) {
     for (int rank = 0; s.prints_hosts && rank < rank_count(); ++rank) std::cout << one_line(host_of(rank)) << std::endl;
-    std::cerr << one_line(
-                     fmt::format("{} on {}, {}, to {}", title(s.question), device.name, schedule->text(), s.output))
+    const std::string several = pairs() > 1 ? fmt::format(", {} pairs at once", pairs()) : "";
+    std::cerr << one_line(fmt::format("{}{} on {}, {}, to {}", title(s.question), several, device.name,
+                                      schedule->text(), s.output))
               << '\n';
   }
   std::vector<double> rates, times;
@@ -321,14 +368,14 @@ void measure(const Settings& s) {
     one.visits = {measured->visit};
     one.samples = measured->samples;
     std::ostringstream line;
-    export_npout(line, one);
+    export_npout(line, one, pairs());
     out << line.str() << std::flush;
     if (!out) throw Error(ErrorKind::failed, "-o: cannot write '" + s.output + "'");
     if (silent || line.str().empty()) continue;
     std::cerr << line.str();
     const bool duplex = s.question.pattern == Pattern::duplex;
     times.push_back((duplex ? results_of_all_lanes(one) : results(one)).front().mean_us * 1e-6);
-    rates.push_back(static_cast<double>(step.axes.bytes) * 8 * (duplex ? 2 : 1) / times.back());
+    rates.push_back(static_cast<double>(step.axes.bytes) * 8 * (duplex ? 2 : 1) * pairs() / times.back());
   }
   if (!times.empty()) std::cout << last_line(rates, times, s.perturbation && !s.only_doubles);
 }

@@ -7,11 +7,25 @@ import subprocess
 import sys
 
 from npgpu_run import Checks, Result, folder, run
-from rank_jobs import session
+from rank_jobs import session, shim
 
 check = Checks()
 LAST = re.compile(r"^Completed with max bandwidth ([\d.]+) (\S?)bps ([\d.]+) (n|u|m|)secs latency$", re.M)
 SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
+SPOIL = """
+#include <mpi.h>
+#include <string.h>
+/* Rank 1 sends payloads (tag 1) of 64 B with byte 17 changed. */
+int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all) {
+  int rank = 0;
+  MPI_Comm_rank(all, &rank);
+  char copy[64];
+  if (rank != 1 || tag != 1 || count != sizeof copy) return PMPI_Send(from, count, type, to, tag, all);
+  memcpy(copy, from, sizeof copy);
+  copy[17] ^= 0x40;
+  return PMPI_Send(copy, count, type, to, tag, all);
+}
+"""
 
 
 def lines(where, name="np.out"):
@@ -19,14 +33,14 @@ def lines(where, name="np.out"):
         return [[float(column) for column in line.split()] for line in file]
 
 
-def check_table(done, rows, sizes, highest, what):
+def check_table(done, rows, sizes, highest, what, pairs=1):
     """Sizes, order of the columns, and the last line as the mean of what np.out has, which is rounded."""
     check(done.code == 0, f"{what}: {done.code}: {done.err[-500:]}")
     check([int(row[0]) for row in rows] == sizes, f"{what}: {rows}")
     check(all(len(row) == 5 and 0 <= row[2] <= row[1] <= row[3] for row in rows), f"{what}: {rows}")
     # Rates have three decimals and times have two, of which the coarser is not asked.
-    times = [us if us >= 1 else size * 8e-3 / average for size, average, _, _, us in rows]
-    check(all(abs(average * us * 1e3 / (size * 8) - 1) < 0.02 for size, average, _, _, us in rows
+    times = [us if us >= 1 else pairs * size * 8e-3 / average for size, average, _, _, us in rows]
+    check(all(abs(average * us * 1e3 / (size * 8 * pairs) - 1) < 0.02 for size, average, _, _, us in rows
               if us >= 1 and average > 0.1), f"{what}: rates and times: {rows}")
     last = LAST.findall(done.out)
     check(len(last) == 1, f"{what}: {done.out}")
@@ -87,11 +101,18 @@ if len(sys.argv) > 2 and shutil.which("mpirun"):
         some = ["--repeats", 20, "--pert", 0, "--start", 64, "--end", 65536]
         sizes = sorted({n for k in range(6, 17) for n in (1 << k, 3 << k >> 1) if 64 <= n <= 65536})
         check_table(job(2, *some), lines(where), sizes, 5, "two ranks")
-        done = job(2, *some, "--printhostnames", "--bidir")
-        check_table(done, lines(where), [2 * size for size in sizes], 5, "both ways")
-        check([line.split(" on ")[0] for line in done.out.splitlines()[:2]] == ["rank 0", "rank 1"], f"hosts: {done.out}")
-        for ranks, words, why in (3, some, "it takes two ranks, and there are 3"), (2, ["-I"], "-I: .*warm caches"):
+        done = job(4, *some, "--printhostnames")
+        check_table(done, lines(where), sizes, 5, "two pairs", 2)
+        check("host@0>host@3" in done.err and "2 pairs at once" in done.err, f"two pairs: {done.err}")
+        check([line.split(" on ")[0] for line in done.out.splitlines()[:4]] == [f"rank {rank}" for rank in range(4)],
+              f"hosts: {done.out}")
+        check_table(job(4, *some, "--bidir"), lines(where), [2 * size for size in sizes], 5, "two pairs both ways", 2)
+        for ranks, words, why in (3, some, "it takes pairs of ranks, and there are 3"), (2, ["-I"], "-I: .*warm caches"):
             done = job(ranks, *words)
             check(done.code == 2 and len(re.findall(f"^NPmpi: {why}", done.err, re.M)) == 1, f"{words}: {done.err}")
+        if shutil.which("mpicc"):  # the pair of ranks 1 and 2, of which rank 0 tells
+            done = job(4, *some, LD_PRELOAD=shim(where, "spoil", SPOIL))
+            check(done.code == 1 and re.search("^NPmpi: payload wrong: rank [12] on .*byte 17 of 64", done.err, re.M),
+                  f"spoiled: {done.code}: {done.err[-800:]}")
 
 check.finish()
