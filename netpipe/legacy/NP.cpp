@@ -309,11 +309,21 @@ Settings settings(int argc, char** argv) {
   return s;
 }
 
+// NetPIPE's, which counts on from --start: it, half as much more, and the doubles of both. From a power of two they are
+// those of sweep_sizes() but for the first perturbation.
 std::vector<std::uint64_t> sizes(const Settings& s) {
-  if (!s.only_doubles) return sweep_sizes(s.start, s.end, s.perturbation);
-  std::vector<std::uint64_t> all{sweep_sizes(s.start, s.end, 0).front()};
-  while (all.back() <= s.end / 2) all.push_back(all.back() * 2);
-  return all;
+  sweep_sizes(s.start, s.end, 0);  // throws where the range is none
+  std::vector<std::uint64_t> all;
+  std::uint64_t step = std::max<std::uint64_t>(s.start / 2, 1), centre = s.start;
+  for (int i = s.start > 1;; ++i, centre += step) {
+    if (s.only_doubles) step = centre;
+    else if (i > 2 && i % 2 != 0) step *= 2;
+    const bool is_perturbed = s.perturbation > 0 && !s.only_doubles && step > s.perturbation + 1;
+    if (is_perturbed) all.push_back(centre - s.perturbation);
+    all.push_back(centre);
+    if (is_perturbed) all.push_back(centre + s.perturbation);
+    if (step > s.end - centre) return all;
+  }
 }
 
 // "12.345 Gbps": the largest unit that leaves a 1 before the point.

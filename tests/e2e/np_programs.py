@@ -57,7 +57,13 @@ with folder() as where:
     sizes = sorted({n for k in range(17) for n in (1 << k, 3 << k >> 1) if n <= 65536})
     check_table(run("--quickest", "--end", 65536, cwd=where), lines(where), sizes, 5, "quickest")
     check_table(run(*few, "--start", 64, "--end", 256, "-o", "o.out", cwd=where), lines(where, "o.out"),
-                [64, 67, 93, 96, 99, 125, 128, 131, 189, 192, 195, 253, 256, 259], 10, "perturbed")
+                [61, 64, 67, 93, 96, 99, 125, 128, 131, 189, 192, 195, 253, 256, 259], 10, "perturbed")
+    # Sizes that NetPIPE 5 wrote.
+    for words, own in {("--end", 35): [1, 2, 3, 4, 6, 8, 12, 13, 16, 19, 21, 24, 27, 29, 32, 35],
+                       ("--start", 100, "--end", 410): [n + p for n in (100, 150, 200, 300, 400) for p in (-3, 0, 3)],
+                       ("--start", 3, "--end", 30, "--pert", 0): [3, 4, 5, 7, 9, 13, 17, 25]}.items():
+        run(*few, *words, cwd=where)
+        check([int(row[0]) for row in lines(where)] == own, f"{words}: {lines(where)}")
     for word in ("--fac2", "-factorsof2"):
         check_table(run(*few, word, "--start", 100, "--end", 1000, "--outfile=two.out", cwd=where), lines(where, "two.out"),
                     [100, 200, 400, 800], 5, word)
