@@ -221,9 +221,9 @@ std::string refusal(const std::string& word, std::string name) {
   if (name == "anysource") why = "a rank hears its partner only: leave it out";
   if (name == "doubles" || name == "double") why = "messages are bytes: use --pert 0";
   if (name == "nocache" || name == "inval") why = "messages are measured with warm caches: leave it out";
-  if (name == "pipe") why = "memcpy alone is measured: use NPmpi between two processes";
+  if (name == "pipe") why = "copies alone are measured: use NPmpi between two processes";
   if (name == "memset" || name == "dcopy" || name == "dread" || name == "dwrite")
-    why = "memcpy alone is measured: npgpu probe bandwidth --device host reads, writes and copies";
+    why = "copies alone are measured: npgpu probe bandwidth --device host reads, writes and copies";
   if (why && (letter == letters.end() || name != "nocache" || between_ranks)) return given + ": " + why;
   if (letter != letters.end()) return fmt::format("{}: NetPIPE 3's letter; the word is --{}", given, name);
   return fmt::format("'{}' is no option: NP{} --help", word, module_name);
