@@ -125,9 +125,9 @@ TEST_CASE("a whole number of a figure that is out of range is the nearest there 
 }
 
 namespace {
-std::string npout(const TransferSeries& sweep) {
+std::string npout(const TransferSeries& sweep, int pairs = 1) {
   std::ostringstream out;
-  export_npout(out, sweep);
+  export_npout(out, sweep, pairs);
   return out.str();
 }
 }  // namespace
@@ -137,6 +137,12 @@ TEST_CASE("five columns by hand: 1000 bytes in 1, 2 and 3 us are 4 Gbit/s in the
   add_point(sweep, 1000, {1, 3, 2});
   //                        bytes       avg       min       max      us
   CHECK(npout(sweep) == "     1000     4.000     2.667     8.000    2.00\n");
+}
+
+TEST_CASE("rates of two pairs are twice that of one, at the same size and time") {
+  TransferSeries sweep = sweep_of();
+  add_point(sweep, 1000, {1, 3, 2});
+  CHECK(npout(sweep, 2) == "     1000     8.000     5.333    16.000    2.00\n");
 }
 
 TEST_CASE("the average is of the times: 1 and 3 us average to 2, not their bandwidths") {

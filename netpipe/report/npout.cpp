@@ -10,13 +10,13 @@
 
 namespace npgpu {
 
-void export_npout(std::ostream& out, const TransferSeries& sweep) {
+void export_npout(std::ostream& out, const TransferSeries& sweep, int pairs) {
   const bool duplex = sweep.question.pattern == Pattern::duplex;
   for (const TransferResult& p : duplex ? results_of_all_lanes(sweep) : results(sweep)) {
     // Without a time there is no line: gnuplot would read a word as 0 or stop.
     if (!(p.min_us > 0)) continue;
     const std::uint64_t bytes = p.axes.bytes * (duplex ? 2 : 1);
-    const auto gigabits = [&](double us) { return static_cast<double>(bytes) * 8 / (us * 1e3); };
+    const auto gigabits = [&](double us) { return static_cast<double>(bytes) * 8 * pairs / (us * 1e3); };
     out << fmt::format("{:9d} {:9.3f} {:9.3f} {:9.3f} {:7.2f}\n", bytes, gigabits(p.mean_us), gigabits(p.max_us),
                        gigabits(p.min_us), p.mean_us);
   }

@@ -171,8 +171,9 @@ void export_csv(std::ostream&, std::span<const Trace> runs, const CsvTable&);
 // The whole trace, provenance included.
 void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one series (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
-// Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
-void export_npout(std::ostream&, const TransferSeries&);
+// Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp. `pairs`: of ranks
+// that took these times together; the rates are of all of them.
+void export_npout(std::ostream&, const TransferSeries&, int pairs = 1);
 
 // What papers measured of the same architecture, and what a trace's probes say of a device: for each figure the
 // ratio, and whether intervals, definitions or cards explain what is between the two. The figures ship with the program
