@@ -14,7 +14,7 @@ constexpr double shortest = 1e-12;  // seconds: a block of no time would have no
 constexpr double at_no_time = std::numeric_limits<double>::infinity();
 // A remainder of shares that is rounding, not room.
 constexpr double no_room = 1e-9;
-constexpr std::uint64_t many_waves = 10'000;  // of fewer, each is played
+constexpr std::uint64_t many_waves = 3;  // of fewer, each is played
 
 }  // namespace
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "npgpu/model/derive.hpp"
+#include "npgpu/model/device_model.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/model/statistics.hpp"
 #include "npgpu/vocabulary/partition.hpp"
@@ -98,9 +99,7 @@ struct GraphCosts {
 };
 
 // What one device of a trace charges for streams, with what it was measured from.
-struct MeasuredCosts {
-  std::string device, device_uuid, device_name;
-  bool simulated = false;
+struct MeasuredCosts : DeviceModel {
   StreamCosts costs;                      // streams pooled: stream_create is 0; see `create`
   Seconds create{0}, destroy{0};          // of one stream
   std::vector<CostParameter> parameters;  // each cost with interval, method and verdict; times in us, none below 0
@@ -108,7 +107,8 @@ struct MeasuredCosts {
   bool usable = false;                    // copies both ways and calls were measured: a job can be predicted
   // Sizes of one copy between which the curves were measured, in bytes.
   std::uint64_t min_copy = 0, max_copy = 0;
-  // As the driver reports them; 0: not known.
+  // Those that run blocks, where probes counted them, else as the driver reports them; the others as it reports them;
+  // 0: not known.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
   // Threads of a multiprocessor whose blocks work without slowing each other, as parts of kernels show it; 0: all that
   // it holds.

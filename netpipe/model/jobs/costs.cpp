@@ -329,6 +329,7 @@ void CostMeasuring::measure() {
 
 std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
   std::vector<MeasuredCosts> all;
+  const std::vector<DeviceModel> probed = device_models(trace);
   for (const auto& list : model::by_device<Jobs>(trace)) {
     const JobSeries& first = *list.front();
     MeasuredCosts& m = all.emplace_back();
@@ -336,9 +337,12 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
     m.device_uuid = first.device_uuid;
     m.device_name = first.device_name;
     m.simulated = first.simulated;
+    for (const DeviceModel& one : probed)
+      if (one.device == m.device && one.device_uuid == m.device_uuid) static_cast<DeviceModel&>(m) = one;
     model::JobPoints points;
     for (const JobSeries* series : list) points.add(*series);
     const model::StreamFacts facts = model::stream_facts(trace.provenance, first, m);
+    m.multiprocessors = static_cast<std::uint32_t>(m.at("sms", m.multiprocessors));
     model::CostMeasuring(points, facts, m).measure();
     m.graph = graph_costs(trace, m.device, m.device_uuid);
   }
