@@ -92,6 +92,8 @@ int main() {
   compare_json(std::cout, {});
   fleet_json(std::cout, {});
   forecast_json(std::cout, forecast);
+  const DeviceModel device;
+  kernel_json(std::cout, {device, {}});
   parameters_json(std::cout, {});
   piece_advice_json(std::cout, {});
   cli::plan_json(std::cout, {}, {});

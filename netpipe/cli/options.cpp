@@ -116,7 +116,7 @@ bool Options::read(const Arguments& arguments) {
   for (const Option& option : options_) {
     const Meaning& meaning = glossary().at(option.name);
     const std::string names = meaning.letter ? option.name + ',' + meaning.letter : option.name;
-    if (meaning.value.empty()) {
+    if (option.value().empty()) {
       known.add_options()(names.c_str(), po::bool_switch());
     } else if (meaning.repeats) {
       known.add_options()(names.c_str(), po::value<std::vector<std::string>>());
@@ -330,8 +330,10 @@ std::string help_of(const Option& option, std::size_t width) {
   std::string left = meaning.letter ? fmt::format("  -{}, --", meaning.letter) : "  --";
   left += option.name;
   if (const std::string value = option.value(); !value.empty()) left += ' ' + value;
-  std::string right = meaning.text;
-  if (!option.note.empty()) right += ' ' + option.note;
+  // A word that is a flag elsewhere has a meaning of its own here.
+  const bool is_flag_elsewhere = meaning.value.empty() && !option.one_value.empty();
+  std::string right = is_flag_elsewhere ? "" : meaning.text;
+  if (!option.note.empty()) right += (right.empty() ? "" : " ") + option.note;
   if (option.standard) right += " Default: " + *option.standard + '.';
   return (left.size() + 2 > column ? left + '\n' + std::string(column, ' ') : fmt::format("{:<{}}", left, column)) +
          wrapped(right, width, column, column) + '\n';

@@ -10,6 +10,7 @@
 
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/kernel_counts.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -77,9 +78,11 @@ void refuse_far_beyond(const Job& job, const MeasuredCosts& costs) {
                               size_text(costs.max_copy), size_text(beyond * costs.max_copy)));
 }
 
-Job read_job(const Options& options, const MeasuredCosts& costs) {
+// With `kernel`, where the kernel is counted and not timed.
+Job read_job(const Options& options, const MeasuredCosts& costs, std::optional<KernelTime>& kernel) {
+  const bool is_counted = counts_a_kernel(options);
   for (const char* option : {"bytes-in", "kernel-ms", "bytes-out"})
-    if (!options.has(option))
+    if (!options.has(option) && !(is_counted && option == std::string_view("kernel-ms")))
       throw Error(ErrorKind::usage, fmt::format("--{} is missing: a job has all three of --bytes-in, --kernel-ms and "
                                                 "--bytes-out; give 0 for a missing part",
                                                 option));
@@ -87,7 +90,8 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap");
   refuse_far_beyond(job, costs);
-  if (job.blocks) describe_kernel(job, costs, parse_threads(options));
+  if (is_counted) kernel = describe_kernel(job, costs, parse_kernel_counts(options), max_streams);
+  else if (job.blocks) describe_kernel(job, costs, parse_threads(options));
   return job;
 }
 
@@ -123,24 +127,46 @@ int predict_measured(const Options& options, const std::string& path, const Meas
   return exit_code::done;
 }
 
-ModelErrors errors_for(const Options& options, const MeasuredCosts& costs) {
-  const auto path = options.maybe("measured");
-  if (!path) return known_errors();
-  const Trace measured = read_trace(*path, Guard::child);
-  std::vector<MeasuredWorkload> workloads = workloads_of(measured), others = other_workloads_of(measured);
-  if (workloads.empty() && others.empty()) refuse_nothing(*path, measured);
-  workloads.insert(workloads.end(), others.begin(), others.end());
-  return errors_by_length(
-      predict_jobs(workloads, costs).jobs,
-      fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"), costs.device_name, *path));
+// Of jobs measured on this device, or else on its architecture; none where nobody has compared.
+ModelErrors errors_for(const Options& options, const MeasuredCosts& costs, const Trace* trace) {
+  const auto score = [&](const Trace& measured, const std::string& where) {
+    const auto workloads = workloads_of(measured);
+    if (workloads.empty()) return ModelErrors{};
+    return errors_by_length(predict_jobs(workloads, costs).jobs,
+                            fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"),
+                                        costs.device_name, where));
+  };
+  if (const auto path = options.maybe("measured")) {
+    const Trace measured = read_trace(*path, Guard::child);
+    if (workloads_of(measured).empty()) refuse_nothing(*path, measured);
+    return score(measured, *path);
+  }
+  if (trace)
+    if (ModelErrors own = score(*trace, "in this trace"); !own.classes.empty()) return own;
+  return costs.compute_capability == "9.0" ? known_errors() : ModelErrors{};
 }
 
 void add_notes(ForecastReport& of) {
+  of.notes = of.costs->warnings;
+  if (of.kernel) of.notes.insert(of.notes.end(), of.kernel->notes.begin(), of.kernel->notes.end());
   const SplitTime& a = of.advice.advised;
   const auto small = [&](std::uint64_t bytes) { return bytes && bytes / a.chunks < of.costs->min_copy; };
   if (small(of.job.in_bytes) || small(of.job.out_bytes))
     of.notes.push_back(fmt::format("copies below {0} were not measured; each is taken to last as long as one of {0}",
                                    size_text(of.costs->min_copy)));
+}
+
+// The advised form with the kernel's shortest and longest time.
+void add_times_by_kernel(ForecastReport& of) {
+  const SplitTime& a = of.advice.advised;
+  const auto time_with = [&](Seconds kernel) {
+    Job job = of.job;
+    const double factor = std::max(0.0, (kernel - of.kernel->launch) / job.kernel);
+    job.kernel *= factor;
+    job.kernel_of_fraction = job.kernel_of_fraction.scaled(factor);
+    return simulate_total(job, a.chunks, of.costs->costs, a.order, a.streams).total;
+  };
+  of.by_kernel = {time_with(of.kernel->low), time_with(of.kernel->high)};
 }
 
 std::uint32_t most_streams(const Options& options) {
@@ -157,13 +183,14 @@ Order order_of_job(const Options& options) {
 }
 
 bool names_no_job(const Options& options) {
-  return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
+  return !counts_a_kernel(options) &&
+          std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
                               [&](const char* option) { return options.has(option); });
 }
 int predict_one(const Options& options, const MeasuredCosts& costs, const ModelErrors& errors) {
   ForecastReport of;
   of.costs = &costs;
-  of.job = read_job(options, costs);
+  of.job = read_job(options, costs, of.kernel);
   of.order = order_of_job(options);
   const std::uint32_t most = most_streams(options);
   std::optional<std::uint64_t> max_memory;
@@ -171,6 +198,7 @@ int predict_one(const Options& options, const MeasuredCosts& costs, const ModelE
   of.forecast = forecast(of.job, costs, of.order, candidates_for(of.job, most), Parts::some);
   of.advice = advise(of.job, costs, of.order, of.forecast, errors, max_memory, most);
   add_notes(of);
+  if (of.kernel) add_times_by_kernel(of);
 
   const SplitTime& a = of.advice.advised;
   const bool draws = options.on("draw") || options.has("chrome");
@@ -320,6 +348,7 @@ Command predict() {
            "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
            "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
           {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
+           kernel_counts_group(),
            {"Streams",
             {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
              Option("max-streams", "64"), "max-memory"}},

@@ -7,6 +7,7 @@
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
+#include "netpipe/report/kernel_text.hpp"
 
 namespace npgpu {
 
@@ -145,6 +146,11 @@ void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle&
   doc.labelled("job",
                fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
                            time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
+  if (of.kernel) {
+    kernel_lines(doc, *of.kernel);
+    doc.labelled("so", fmt::format("the advised form takes {} .. {} with the kernel's shortest and longest time",
+                                   time_text(microseconds(of.by_kernel[0])), time_text(microseconds(of.by_kernel[1]))));
+  }
   const double best_us = of.forecast.time_us.value;
   const std::string range =
       of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
@@ -162,6 +168,7 @@ void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle&
   doc.gap();
   if (of.advice.in_turn()) in_turn_table(doc, of);
   else streams_table(doc, of);
+  if (of.kernel) kernel_figures_table(doc, *of.kernel);
   for (const std::string& note : of.notes) doc.note(note);
   out << to_text(doc, style);
 }
@@ -200,6 +207,10 @@ NPGPU_FORM(KnownError, &T::source, within<&T::of, &LengthClass::from_us>, within
            within<&T::of, &LengthClass::workloads>, within<within<&T::of, &LengthClass::error>, &Spread::median>,
            within<within<&T::of, &LengthClass::error>, &Spread::p95>,
            within<within<&T::of, &LengthClass::error>, &Spread::most>);
+struct TimesByKernel {
+  Seconds low{0}, high{0};
+};
+NPGPU_FORM(TimesByKernel, us<"low_us", &T::low>, us<"high_us", &T::high>);
 struct CandidateTime {
   std::uint32_t streams = 1;
   Estimate us{};
@@ -232,7 +243,10 @@ NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { re
            called<"best", [](const T& of) { return BestStreams{of.forecast}; }>, called<"advised", &advised>,
            called<"lean", &lean>, within<&T::advice, &Advice::graph>,
            called<"max_memory_bytes", within<&T::advice, &Advice::max_memory>>, called<"error", &known_error>,
-           &T::notes, called<"candidates", &candidates>);
+           &T::notes, &T::kernel, called<"by_kernel", [](const T& of) {
+             return of.kernel ? std::optional(TimesByKernel{of.by_kernel[0], of.by_kernel[1]}) : std::nullopt;
+           }>,
+           called<"candidates", &candidates>);
 
 void forecast_json(std::ostream& out, const ForecastReport& of) { write_document(out, "npgpu-prediction", 1, of); }
 

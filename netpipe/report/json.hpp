@@ -251,6 +251,12 @@ NPGPU_FORM(Explanation, &T::cause, &T::what, &T::evidence, &T::remedy);
 NPGPU_FORM(HealthFinding, &T::device, &T::metric, &T::health, &T::value, &T::limit, &T::unit, &T::text, &T::low,
            &T::high, &T::would_see, called<"case", known<&T::of_case>>, called<"point", known<&T::of_point>>,
            known<&T::basis>, &T::if_failed, &T::explanations);
+NPGPU_FORM(KernelTime::Used, &T::key, called<"value", within<&T::figure, &Estimate::value>>,
+           called<"low", within<&T::figure, &Estimate::low>>, called<"high", within<&T::figure, &Estimate::high>>,
+           called<"from", within<&T::figure, &Estimate::method>>, &T::longer);
+NPGPU_FORM(KernelTime, us<"likely_us", &T::likely>, us<"low_us", &T::low>, us<"high_us", &T::high>, &T::bound,
+           us<"arithmetic_us", &T::arithmetic>, us<"memory_us", &T::memory>, us<"launch_us", &T::launch>, &T::slots,
+           &T::waves, &T::last_wave, &T::used, &T::notes);
 NPGPU_FORM(MeasuredCosts, &T::device, &T::device_name, &T::simulated);
 NPGPU_DECLARE_FORM(SoakDevice);
 struct SlicedSoak : SoakDevice {};  // with the course of each load

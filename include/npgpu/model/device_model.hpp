@@ -28,6 +28,7 @@ namespace npgpu {
 struct DeviceModel {
   std::string device{}, device_name{}, device_uuid{};
   bool simulated = false;
+  std::string compute_capability{};  // "9.0", of a GPU of NVIDIA; empty where nobody says
   // By key; the method says where a figure comes from: measured by which probe, told by the driver, or assumed. A key
   // that is not there is not known.
   std::map<std::string, Estimate, std::less<>> figures{};
@@ -88,6 +89,7 @@ struct KernelTime {
   double last_wave = 1;                         // how many times longer it takes because its last wave is not full
   struct Used {
     std::string key{};
+    Estimate figure{};
     double longer = 0;  // by how much the kernel takes longer if this figure is at the worse end of its interval
   };
   std::vector<Used> used{};          // figures on which the time rests, in the order of their keys

@@ -131,6 +131,13 @@ std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
 void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none,
                      std::uint64_t iterations = 0);
 
+// Gives a job a kernel that nobody has run yet: its time alone on the device, without what an empty one takes, its
+// blocks, and its time in up to so many parts. Throws Error(usage) as time_of_kernel() does.
+KernelTime describe_kernel(Job&, const DeviceModel&, const KernelCounts&, std::uint32_t most_parts);
+
+// The costs of a simulated device, as its spec states them: exact, and of one that nobody measured.
+MeasuredCosts costs_of_spec(const DeviceInfo&);
+
 // How long this job's whole kernel takes alone, by the kernels of its sort with such blocks; nothing if there are none.
 std::optional<Seconds> kernel_time(const MeasuredCosts&, Workload sort, const JobShape&);
 

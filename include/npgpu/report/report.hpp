@@ -127,6 +127,14 @@ void simulation_json(std::ostream&, const Simulation&);
 void simulation_chrome(std::ostream&, const Simulation&);
 
 // How long a job takes in n streams on a measured device, which n is best, and what is advised.
+// A kernel that nobody has run yet, alone.
+struct KernelReport {
+  const DeviceModel& device;
+  KernelTime time;
+};
+void kernel_text(std::ostream&, const KernelReport&, const TextStyle&);
+void kernel_json(std::ostream&, const KernelReport&);
+
 struct ForecastReport {
   const MeasuredCosts* costs = nullptr;
   Job job;
@@ -134,6 +142,9 @@ struct ForecastReport {
   Forecast forecast;
   Advice advice;
   std::vector<std::string> notes{};  // what else is to be said, a sentence each
+  // Where the kernel is counted and not timed: its time, and those of the advised form with its interval.
+  std::optional<KernelTime> kernel{};
+  std::array<Seconds, 2> by_kernel{};
 };
 void forecast_text(std::ostream&, const ForecastReport&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastReport&);

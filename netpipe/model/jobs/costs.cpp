@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
@@ -339,6 +340,7 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
     m.simulated = first.simulated;
     for (const DeviceModel& one : probed)
       if (one.device == m.device && one.device_uuid == m.device_uuid) static_cast<DeviceModel&>(m) = one;
+    m.compute_capability = model::capability_of(trace, m.device);
     model::JobPoints points;
     for (const JobSeries* series : list) points.add(*series);
     const model::StreamFacts facts = model::stream_facts(trace.provenance, first, m);
@@ -347,6 +349,22 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
     m.graph = graph_costs(trace, m.device, m.device_uuid);
   }
   return all;
+}
+
+MeasuredCosts costs_of_spec(const DeviceInfo& info) {
+  MeasuredCosts m;
+  static_cast<DeviceModel&>(m) = device_model(info);
+  m.costs = simulated_costs(info, Memory::pinned);
+  m.create = std::exchange(m.costs.stream_create, Seconds{0});
+  m.destroy = from_microseconds(std::max(0.0, m.at("stream_destroy_us", 0)));
+  m.usable = true;
+  m.min_copy = 1;
+  m.max_copy = 1ull << 50;
+  const auto count = [&](const char* key) { return static_cast<std::uint32_t>(m.at(key, 0)); };
+  m.multiprocessors = count("sms");
+  m.threads_per_multiprocessor = 32 * count("warps");
+  m.blocks_per_multiprocessor = count("blocks");
+  return m;
 }
 
 }  // namespace npgpu

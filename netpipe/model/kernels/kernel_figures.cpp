@@ -305,12 +305,13 @@ std::vector<DeviceModel> device_models(const Trace& trace) {
     KernelMeasuring measuring(list, all.emplace_back());
     measuring.measure();
     measuring.launch(trace);
+    all.back().compute_capability = model::capability_of(trace, all.back().device);
   }
   return all;
 }
 
 DeviceModel device_model(const DeviceInfo& info) {
-  DeviceModel device{info.id, info.name, {}, info.simulated};
+  DeviceModel device{info.id, info.name, {}, info.simulated, text_fact(info.facts, "compute_capability")};
   for (const auto& [key, value] : info.facts)
     if (const double number = number_fact(info.facts, key); std::isfinite(number))
       device.figures[key] = {number, number, number, {}, "the spec"};

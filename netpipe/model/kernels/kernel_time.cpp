@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "npgpu/model/device_model.hpp"
+#include "npgpu/model/predict.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
@@ -278,7 +278,7 @@ KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
       (by < 0 ? below : above) += by * by;
       most = std::max(most, by);
     }
-    result.used.push_back({key, most});
+    result.used.push_back({key, figure->second, most});
   }
   double low = p.time * (1 - std::sqrt(below)), high = p.time * (1 + std::sqrt(above));
   if (!c.in_flight) {
@@ -301,6 +301,26 @@ KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
   if (c.random && std::isnan(device.at("sector_bytes")))
     result.notes.push_back("sectors of 32 B are assumed: npgpu probe access measures them");
   return result;
+}
+
+KernelTime describe_kernel(Job& job, const DeviceModel& device, const KernelCounts& counts, std::uint32_t most_parts) {
+  const KernelTime time = time_of_kernel(device, counts);
+  std::vector<Curve::Point> points;
+  for (std::uint32_t n = std::max(1u, most_parts); n > 0; --n) {
+    if (counts.blocks / n == 0) continue;
+    KernelCounts part = counts;
+    part.blocks = (counts.blocks + n - 1) / n;
+    const double share = static_cast<double>(part.blocks) / static_cast<double>(counts.blocks);
+    part.flops *= share;
+    part.bytes *= share;
+    part.bytes_written *= share;  // NaN stays
+    points.push_back({1.0 / n, likely_time(device, part) - time.launch});
+  }
+  job.kernel = time.likely - time.launch;
+  job.kernel_of_fraction = Curve(std::move(points));
+  job.blocks = counts.blocks;
+  job.slots = time.slots;
+  return time;
 }
 
 }  // namespace npgpu

@@ -1,0 +1,52 @@
+// A kernel that nobody has run yet, counted: what its options are, and what they say.
+#include "netpipe/cli/kernel_counts.hpp"
+
+#include <fmt/format.h>
+
+#include "netpipe/cli/quantity.hpp"
+
+namespace npgpu::cli {
+
+bool counts_a_kernel(const Options& options) { return options.has("flops") || options.has("bytes-moved"); }
+
+KernelCounts parse_kernel_counts(const Options& options) {
+  constexpr double most_flops = 1e24;
+  constexpr std::uint64_t most_registers = 255, most_in_flight = 64;
+  if (options.has("kernel-ms"))
+    throw Error(ErrorKind::usage, "--kernel-ms: the kernel's time is either given, or follows from --flops and "
+                                  "--bytes-moved");
+  if (!options.has("blocks"))
+    throw Error(ErrorKind::usage, "--blocks is missing: --flops and --bytes-moved are of a kernel of so many --blocks "
+                                  "of --threads");
+  KernelCounts c;
+  if (const auto text = options.maybe("flops")) c.flops = parse_number("flops", *text, 0, most_flops);
+  if (const auto text = options.maybe("bytes-moved"))
+    c.bytes = static_cast<double>(parse_size("bytes-moved", *text));
+  if (const auto text = options.maybe("bytes-written")) {
+    c.bytes_written = static_cast<double>(parse_size("bytes-written", *text));
+    if (c.bytes_written > c.bytes)
+      throw Error(ErrorKind::usage, "--bytes-written: they are a part of --bytes-moved, and more than these");
+  }
+  c.type = parse_name<DataType>("type", options.text("type"));
+  const std::string words = options.text("words");
+  c.word_bytes = static_cast<std::uint32_t>(parse_count("words", words, 1, 16));
+  c.random = options.on("random");
+  c.blocks = parse_count("blocks", options.text("blocks"), 1, 1ull << 40);
+  c.threads = static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
+  if (const auto text = options.maybe("registers"))
+    c.registers = static_cast<std::uint32_t>(parse_count("registers", *text, 1, most_registers));
+  if (const auto text = options.maybe("shared"))
+    c.shared_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(parse_size("shared", *text), 1u << 30));
+  if (const auto text = options.maybe("in-flight"))
+    c.in_flight = static_cast<std::uint32_t>(parse_count("in-flight", *text, 1, most_in_flight));
+  return c;
+}
+
+OptionGroup kernel_counts_group() {
+  return {"Kernel: its time by what it does, in place of --kernel-ms",
+          {"flops", "bytes-moved", "bytes-written", Option("type", "fp32", {}, "WORD"),
+           Option("words", "4", "Bytes of one access of a thread: 4, 8 or 16.", "N"), "random", "in-flight",
+           "registers", "shared"}};
+}
+
+}  // namespace npgpu::cli
