@@ -245,6 +245,15 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"N",
         "Equal items that the job consists of, such as frames: no chunk has a part of one. Chunks have as many, or the "
         "last one has one less."}},
+      {"model",
+       {"LIST",
+        "Also show what models of the literature say: best-practices (CUDA C Best Practices Guide), cc1 (Gomez-Luna et "
+        "al. "
+        "2012, (1) and (3), n by (2) and (4)), cc1-corrected (the same, with the n of the least time), cc2 ((5) and "
+        "(7), n "
+        "by (6) and (8)), van-werkhoven (van Werkhoven et al. 2014), veneva-small, veneva-big (Veneva & Imamura 2025, "
+        "(2) "
+        "and (7), fitted to measured jobs: those of --measured or TRACE); all: those that can."}},
 
       // checks
       {"level", {"N", "1: at most 5 s a GPU. 2: at most 30 s. 3: all that npgpu characterize measures."}},

@@ -15,6 +15,7 @@
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
 #include "npgpu/model/advice.hpp"
+#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -28,6 +29,7 @@ Job parse_job(const Options& options) {
   if (const auto text = options.maybe("bytes-out")) job.out_bytes = parse_size("bytes-out", *text);
   if (const auto text = options.maybe("kernel-ms"))
     job.kernel = Seconds{parse_number("kernel-ms", *text, 0, day_ms) * 1e-3};
+  if (const auto text = options.maybe("items")) job.items = parse_count("items", *text, 1, 1ull << 32);
   if (const auto text = options.maybe("blocks")) job.blocks = parse_count("blocks", *text, 1, 1ull << 40);
   return job;
 }
@@ -87,17 +89,21 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap");
   refuse_far_beyond(job, costs);
+  for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
+    if (job.items && bytes % job.items)
+      throw Error(ErrorKind::usage, fmt::format("--items: --{} {} are not {} of whole bytes", option,
+                                                typed_size_text(bytes), counted(job.items, "item")));
   if (job.blocks) describe_kernel(job, costs, parse_threads(options));
   return job;
 }
 
-// As many streams as leave each of them a line of both copies.
+// As many streams as leave each of them a line of both copies, and whole items.
 std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   std::vector<std::uint32_t> all;
   for (const std::uint32_t n : stream_counts(most)) {
     const bool too_small =
         (job.in_bytes && job.in_bytes / n < line_bytes) || (job.out_bytes && job.out_bytes / n < line_bytes);
-    if (n == 1 || !too_small) all.push_back(n);
+    if (n == 1 || (!too_small && keeps_items_whole(job.items, n))) all.push_back(n);
   }
   return all;
 }
@@ -135,6 +141,37 @@ ModelErrors errors_for(const Options& options, const MeasuredCosts& costs) {
       fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"), costs.device_name, *path));
 }
 
+std::optional<OverheadFit> overheads_of(const Options& options, const MeasuredCosts& costs, const Trace& trace) {
+  const auto path = options.maybe("measured");
+  return fit_overheads(workloads_of(path ? read_trace(*path, Guard::child) : trace), costs);
+}
+
+// What the models that are named say of the job; those of `all` that can.
+std::vector<StreamModelChoice> models_of(const Options& options, const MeasuredCosts& costs, const Trace& trace,
+                                         const ForecastReport& of) {
+  std::vector<StreamModel> models;
+  const auto words = options.maybe("model");
+  if (!words) return {};
+  const bool all = *words == "all";
+  if (!all) models = parse_names<StreamModel>("model", *words);
+  else
+    for (const std::string_view word : names_of<StreamModel>) models.push_back(*named<StreamModel>(word));
+  const auto is_fitted = [](StreamModel m) { return m == StreamModel::veneva_small || m == StreamModel::veneva_big; };
+  std::optional<OverheadFit> overheads;
+  if (std::ranges::any_of(models, is_fitted)) overheads = overheads_of(options, costs, trace);
+  if (!overheads && std::erase_if(models, is_fitted) && !all)
+    throw Error(ErrorKind::usage,
+                "--model: those of Veneva are fitted to measured jobs, and there are fewer than ten, each unsplit and "
+                "in three counts or more: npgpu streams --experiment design measures some, and --measured names their "
+                "trace");
+  const ModelInputs inputs = model_inputs(of.job, costs, overheads);
+  std::vector<std::uint32_t> counts;
+  for (const StreamTime& one : of.forecast.prediction.candidates) counts.push_back(one.streams);
+  std::vector<StreamModelChoice> choices;
+  for (const StreamModel model : models) choices.push_back(choice_of(model, inputs, counts));
+  return choices;
+}
+
 void add_notes(ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const auto small = [&](std::uint64_t bytes) { return bytes && bytes / a.chunks < of.costs->min_copy; };
@@ -160,7 +197,8 @@ bool names_no_job(const Options& options) {
   return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
                               [&](const char* option) { return options.has(option); });
 }
-int predict_one(const Options& options, const MeasuredCosts& costs, const ModelErrors& errors) {
+
+int predict_one(const Options& options, const Trace& trace, const MeasuredCosts& costs, const ModelErrors& errors) {
   ForecastReport of;
   of.costs = &costs;
   of.job = read_job(options, costs);
@@ -171,6 +209,7 @@ int predict_one(const Options& options, const MeasuredCosts& costs, const ModelE
   of.forecast = forecast(of.job, costs, of.order, candidates_for(of.job, most), Parts::some);
   of.advice = advise(of.job, costs, of.order, of.forecast, errors, max_memory, most);
   add_notes(of);
+  of.models = models_of(options, costs, trace, of);
 
   const SplitTime& a = of.advice.advised;
   const bool draws = options.on("draw") || options.has("chrome");
@@ -295,11 +334,14 @@ int run_predict(const Options& options) {
                 "name a job with --bytes-in, --kernel-ms and --bytes-out, a trace of measured jobs with --measured, or "
                 "--pieces with --piece-bytes");
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
+  if (of_measured && options.has("model"))
+    throw Error(ErrorKind::usage,
+                "--model: it is of one job; python -m npgpu.study compares all models with measured jobs");
   if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
   const ModelErrors errors = errors_for(options, costs);
   if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
     costs.costs.stream_create = costs.create;
-  return predict_one(options, costs, errors);
+  return predict_one(options, trace, costs, errors);
 }
 
 }  // namespace
@@ -319,10 +361,10 @@ Command predict() {
            "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
            "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
            "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
-          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
+          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "items", "blocks", Option("threads", "512")}},
            {"Streams",
             {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
-             Option("max-streams", "64"), "max-memory"}},
+             Option("max-streams", "64"), "max-memory", "model"}},
            {"Pieces (npgpu pieces)",
             {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
              Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),

@@ -22,6 +22,7 @@
 #include "npgpu/judge/matrix.hpp"
 #include "npgpu/judge/overview.hpp"
 #include "npgpu/model/advice.hpp"
+#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/model/compare.hpp"
 #include "npgpu/model/derive.hpp"
 #include "npgpu/model/figures.hpp"
@@ -133,7 +134,8 @@ struct ForecastReport {
   Order order = Order::breadth_first;
   Forecast forecast;
   Advice advice;
-  std::vector<std::string> notes{};  // what else is to be said, a sentence each
+  std::vector<std::string> notes{};         // what else is to be said, a sentence each
+  std::vector<StreamModelChoice> models{};  // of the literature; their times are as the forecast's candidates
 };
 void forecast_text(std::ostream&, const ForecastReport&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastReport&);
@@ -141,8 +143,8 @@ enum class Language { cuda, cupy, torch };  // C++, and Python with one of two l
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
 // The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
-// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams; chunks in turn; and
-// which of the trace's times are left out.
+// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams; chunks in turn;
+// and which of the trace's times are left out.
 struct PredictedJobsReport {
   const MeasuredCosts* costs = nullptr;
   PredictedJobs predicted;
