@@ -86,7 +86,7 @@ std::vector<GraphComparison> compare_graphs(std::span<const MeasuredWorkload> st
 // Device memory of a split job: each stream has one buffer for a chunk's bytes in, and one for its bytes out. A kernel
 // that works in place needs only the larger of the two.
 struct Buffers {
-  // Of one stream: of the largest chunk, in whole lines of 128 B or whole items.
+  // One stream has these, for the largest chunk: whole lines of 128 B, or whole items.
   std::uint64_t in_bytes = 0, out_bytes = 0;
   std::uint64_t all_bytes = 0;  // of all streams
 };

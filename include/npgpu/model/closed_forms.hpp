@@ -109,7 +109,7 @@ std::optional<double> optimum_of(StreamModel, const ModelInputs&);
 struct StreamModelChoice {
   StreamModel model = StreamModel::best_practices;
   std::optional<double> optimum{};  // optimum_of()
-  // Of the candidates: the neighbour of that which the model likes better; without one, that of the least time.
+  // A candidate: the neighbour of that number with the lesser time; without such a number, that of the least time.
   std::uint32_t streams = 1;
   Seconds time{0};               // with them, as the model says
   std::vector<Seconds> times{};  // as the candidates

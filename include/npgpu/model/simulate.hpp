@@ -70,8 +70,8 @@ struct Job {
   // Blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
   // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
   std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;
-  // Of so many equal items no chunk has a part: frames, images, matrices. 0: chunks end anywhere. What advises keeps to
-  // it; a simulated chunk is an n-th of the job in any case, which is off by less than an item.
+  // Equal items, such as frames, that no chunk has a part of; 0: chunks end anywhere. What advises keeps to it. A
+  // simulated chunk is an n-th of the job in any case, which is off by less than an item.
   std::uint64_t items = 0;
 };
 // Whether so many chunks have whole items: all as many, or the last one less.
