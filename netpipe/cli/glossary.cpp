@@ -187,7 +187,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"bytes-out", {"SIZE", "Bytes that the job copies from the device."}},
       {"iterations", {"LIST", "Iterations of the kernel's loop over its words: 8, 8..27, 20..115:5."}},
       {"chunks", {"LIST", "Number of chunks that the job is cut into: 4, 1..16."}},
-      {"streams", {"LIST", "Number of streams, used round-robin: 4, 1..32."}},
+      {"streams", {"LIST", "Number of streams, used round-robin."}},
       {"threads", {"N", "Threads of a block."}},
       {"kernel-ms", {"T", "Time of the whole kernel, alone on the device, in milliseconds."}},
       {"blocks",
