@@ -52,6 +52,8 @@ TEST_CASE("buffers: one for a chunk's bytes in and one for its bytes out, for ea
   // What does not divide goes into the largest chunk, in whole lines.
   CHECK(buffers_of({.in_bytes = 1000}, 3, 1).in_bytes == 3 * line);
   CHECK(buffers_of({.in_bytes = 1000}, 3, 1).out_bytes == 0);
+  // Of 24 items of 1000 B five chunks have five, and the last one four.
+  CHECK(buffers_of({.in_bytes = 24'000, .items = 24}, 5, 1).in_bytes == 5000);
 }
 
 TEST_CASE("chunks in turn: a stream's next chunk waits for its last one's copy out") {
@@ -73,6 +75,13 @@ TEST_CASE("chunks in turn: a stream's next chunk waits for its last one's copy o
   REQUIRE(serial != all.end());
   CHECK(microseconds(serial->run.total) == doctest::Approx(2 * 4096));
   CHECK(chunks_in_turn(copies, plain_costs().costs, 2 * line - 1, 8).empty());
+  // Of 16 items no chunk has a part of one, and an item each way has to fit.
+  Job items = copies;
+  items.items = 16;
+  const auto whole = chunks_in_turn(items, plain_costs().costs, 4'096'000, 8);
+  REQUIRE(!whole.empty());
+  for (const SplitTime& s : whole) CHECK(16 % s.chunks == 0);
+  CHECK(chunks_in_turn(items, plain_costs().costs, (items.in_bytes + items.out_bytes) / 16 - 1, 8).empty());
   CHECK(chunks_in_turn(copies, plain_costs().costs, 2 * line, 8).size() == 1);  // a line each way at a time
 }
 
@@ -84,6 +93,9 @@ TEST_CASE("the fewest streams within 1 % of the fastest, and of the least memory
   CHECK(fewest_streams(all, 0.03).streams == 2);
   CHECK(advised_streams(all).streams == 4);  // a power of two
   CHECK(advised_streams(std::vector<SplitTime>{split(2, 2, 102), split(5, 5, 100.5), split(6, 6, 100)}).streams == 5);
+  CHECK(
+      advised_streams(std::vector<SplitTime>{split(4, 4, 100.5), split(5, 5, 100.5), split(15, 15, 100)}, 15).streams ==
+      5);
   CHECK(fewest_streams(all, 0).streams == 8);
   const Job job{.in_bytes = 6400 * line};
   CHECK(least_memory(job, all, Seconds{100e-6}, 0.01)->chunks == 64);

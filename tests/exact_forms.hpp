@@ -1,5 +1,5 @@
-// Exact times that the simulator must give, and what follows from the literature's closed forms: only tests ask for
-// them. `whole` are the times of the unstreamed job, `chunk` those of one of n chunks on its engine, gaps included.
+// Exact times that the simulator must give: only tests ask for them. `whole` are the times of the unstreamed job,
+// `chunk` those of one of n chunks on its engine, gaps included.
 //
 // A time of n equal chunks on one or two copy engines is the longest of the chains of operations that could hold the
 // end up: a first chunk that fills the pipe, then n - 1 more at the pace of the slowest that is left.
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "closed_forms.hpp"
+#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::models {
@@ -42,6 +42,18 @@ inline Seconds one_engine_implicit_sync(const Stages& chunk, std::uint32_t n, Im
 }
 
 // ---- Two copy engines ----------------------------------------------------------------------------------------------
+// Breadth-first.
+inline Seconds two_engines_breadth_first(const Stages& chunk, const Stages& latency, const Stages& issue,
+                                         std::uint32_t n) {
+  const auto [a, k, d] = chunk;
+  const auto [lh, lk, ld] = latency;
+  const auto [oh, ok, od] = issue;
+  const double all = n, more = n - 1.0;
+  return std::max({oh + a + lh + k + lk + d + ld + more * std::max({a, k, d, oh}),
+                   all * oh + ok + k + lk + d + ld + more * std::max({k, d, ok}),
+                   all * (oh + ok) + od + d + ld + more * std::max(d, od)});
+}
+
 // No cost to the host.
 inline Seconds two_engines(const Stages& chunk, const Stages& latency, std::uint32_t n) {
   const double more = n - 1.0;
@@ -59,7 +71,14 @@ inline Seconds two_engines_depth_first(const Stages& chunk, const Stages& latenc
                    oh + ok + k + lk + d + ld + more * std::max({k, d, w}), w + d + ld + more * std::max(d, w)});
 }
 
-// ---- The optimum of M + S/n + (n - 1) g: sqrt(S/g); at least 1 -----------------------------------------------------
+// ---- The longest stage M and the others S: M + S/n + (n - 1) g -----------------------------------------------------
+// g is what one more chunk costs the longest stage's engine; t_sc belongs to it where creation is timed.
+inline Seconds dominant_stage(const Stages& whole, Seconds g, double n) {
+  const Seconds longest = std::max({whole.h2d, whole.kernel, whole.d2h});
+  return longest + (whole.sum() - longest) / n + (n - 1) * g;
+}
+
+// The optimum of it: sqrt(S/g); at least 1.
 inline double dominant_stage_optimum(const Stages& whole, Seconds g) {
   const Seconds longest = std::max({whole.h2d, whole.kernel, whole.d2h});
   return std::max(1.0, std::sqrt((whole.sum() - longest) / g));

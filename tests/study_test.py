@@ -239,7 +239,7 @@ def cells(printed, name):
 def as_text():
     regrets = {1: (0.875, 0.8, 0.9), 2: (0.0625, 0.01, 0.07), 4: (0.02, -0.01, 0.05)}
     made = document([job({1: 300.0, 2: 200.0, 4: 160.0}, (100.0, 100.0, 100.0), {2: 210.0, 4: 152.0}.get, regrets, 1 << 20, 2 << 20,
-                         measuring=[0.001, 0.0284], order="depth-first")], calls=(1.0625, 1.05, 1.07), left_out=[{"why": "disturbed by others", "times": 3}],
+                         measuring=[0.001, 0.0284], order="depth-first")], calls=(1.0625, 1.05, 1.07), left_out=[{"reason": "disturbed", "times": 3, "text": "3 times disturbed by others"}],
                     in_turn=[{"chunks": 4, "streams": 2, "measured_us": 100.0, "predicted_us": 90.0}])
     found = scores.evaluate(made)
     printed = text.report(found)

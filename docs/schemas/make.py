@@ -37,7 +37,10 @@ MEANING = {
     ("compare", "sharing"): "of its cases, those that changed by at least half as much; 0 where it is neither slower nor faster",
     "tolerance": "changes up to this share do not matter", "shown": "the smallest change that would have been found",
     "run_uuid": "of the run", "tool_version": "of npgpu", "git_commit": "of its sources", "argv": "the command line",
-    "about_s": "how long it will take, about", "left_out": "what cannot be measured, and why", "month": "when it was measured",
+    "about_s": "how long it will take, about", "left_out": "what cannot be measured, and why", ("predicted-jobs", "left_out"): "times that are in none of these lists, by reason",
+    ("predicted-jobs", "others"): "in fresh streams, or in fewer than three splits: the study scores them apart",
+    ("prediction", "items"): "equal parts, such as frames, of which no chunk has a piece; 0: chunks end anywhere",
+    "optimum": "by the model's own equation; null where it has none or streams cost nothing", "times_us": "as `candidates`", "month": "when it was measured",
     "provenance": "facts of software and hardware, by group", "streams": "number of CUDA streams", "chunks": "number of chunks",
     "in_bytes": "copied to the device", "out_bytes": "copied back", "device_bytes": "device memory of the buffers",
 }

@@ -187,7 +187,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"bytes-out", {"SIZE", "Bytes that the job copies from the device."}},
       {"iterations", {"LIST", "Iterations of the kernel's loop over its words: 8, 8..27, 20..115:5."}},
       {"chunks", {"LIST", "Number of chunks that the job is cut into: 4, 1..16."}},
-      {"streams", {"LIST", "Number of streams, used round-robin: 4, 1..32."}},
+      {"streams", {"LIST", "Number of streams, used round-robin."}},
       {"threads", {"N", "Threads of a block."}},
       {"kernel-ms", {"T", "Time of the whole kernel, alone on the device, in milliseconds."}},
       {"blocks",
@@ -260,6 +260,15 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"N",
         "Equal items that the job consists of, such as frames: no chunk has a part of one. Chunks have as many, or the "
         "last one has one less."}},
+      {"model",
+       {"LIST",
+        "Also show what models of the literature say: best-practices (CUDA C Best Practices Guide), cc1 (Gomez-Luna et "
+        "al. "
+        "2012, (1) and (3), n by (2) and (4)), cc1-corrected (the same, with the n of the least time), cc2 ((5) and "
+        "(7), n "
+        "by (6) and (8)), van-werkhoven (van Werkhoven et al. 2014), veneva-small, veneva-big (Veneva & Imamura 2025, "
+        "(2) "
+        "and (7), fitted to measured jobs: those of --measured or TRACE); all: those that can."}},
 
       // checks
       {"level", {"N", "1: at most 5 s a GPU. 2: at most 30 s. 3: all that npgpu characterize measures."}},

@@ -16,6 +16,7 @@
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
 #include "npgpu/model/advice.hpp"
+#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -29,6 +30,7 @@ Job parse_job(const Options& options) {
   if (const auto text = options.maybe("bytes-out")) job.out_bytes = parse_size("bytes-out", *text);
   if (const auto text = options.maybe("kernel-ms"))
     job.kernel = Seconds{parse_number("kernel-ms", *text, 0, day_ms) * 1e-3};
+  if (const auto text = options.maybe("items")) job.items = parse_count("items", *text, 1, 1ull << 32);
   if (const auto text = options.maybe("blocks")) job.blocks = parse_count("blocks", *text, 1, 1ull << 40);
   return job;
 }
@@ -90,18 +92,22 @@ Job read_job(const Options& options, const MeasuredCosts& costs, std::optional<K
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap");
   refuse_far_beyond(job, costs);
+  for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
+    if (job.items && bytes % job.items)
+      throw Error(ErrorKind::usage, fmt::format("--items: --{} {} are not {} of whole bytes", option,
+                                                typed_size_text(bytes), counted(job.items, "item")));
   if (is_counted) kernel = describe_kernel(job, costs, parse_kernel_counts(options), max_streams);
   else if (job.blocks) describe_kernel(job, costs, parse_threads(options));
   return job;
 }
 
-// As many streams as leave each of them a line of both copies.
+// As many streams as leave each of them a line of both copies, and whole items.
 std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   std::vector<std::uint32_t> all;
   for (const std::uint32_t n : stream_counts(most)) {
     const bool too_small =
         (job.in_bytes && job.in_bytes / n < line_bytes) || (job.out_bytes && job.out_bytes / n < line_bytes);
-    if (n == 1 || !too_small) all.push_back(n);
+    if (n == 1 || (!too_small && keeps_items_whole(job.items, n))) all.push_back(n);
   }
   return all;
 }
@@ -146,6 +152,37 @@ ModelErrors errors_for(const Options& options, const MeasuredCosts& costs, const
   return costs.compute_capability == "9.0" ? known_errors() : ModelErrors{};
 }
 
+std::optional<OverheadFit> overheads_of(const Options& options, const MeasuredCosts& costs, const Trace& trace) {
+  const auto path = options.maybe("measured");
+  return fit_overheads(workloads_of(path ? read_trace(*path, Guard::child) : trace), costs);
+}
+
+// What the models that are named say of the job; those of `all` that can.
+std::vector<StreamModelChoice> models_of(const Options& options, const MeasuredCosts& costs, const Trace& trace,
+                                         const ForecastReport& of) {
+  std::vector<StreamModel> models;
+  const auto words = options.maybe("model");
+  if (!words) return {};
+  const bool all = *words == "all";
+  if (!all) models = parse_names<StreamModel>("model", *words);
+  else
+    for (const std::string_view word : names_of<StreamModel>) models.push_back(*named<StreamModel>(word));
+  const auto is_fitted = [](StreamModel m) { return m == StreamModel::veneva_small || m == StreamModel::veneva_big; };
+  std::optional<OverheadFit> overheads;
+  if (std::ranges::any_of(models, is_fitted)) overheads = overheads_of(options, costs, trace);
+  if (!overheads && std::erase_if(models, is_fitted) && !all)
+    throw Error(ErrorKind::usage,
+                "--model: those of Veneva are fitted to measured jobs, and there are fewer than ten, each unsplit and "
+                "in three counts or more: npgpu streams --experiment design measures some, and --measured names their "
+                "trace");
+  const ModelInputs inputs = model_inputs(of.job, costs, overheads);
+  std::vector<std::uint32_t> counts;
+  for (const StreamTime& one : of.forecast.prediction.candidates) counts.push_back(one.streams);
+  std::vector<StreamModelChoice> choices;
+  for (const StreamModel model : models) choices.push_back(choice_of(model, inputs, counts));
+  return choices;
+}
+
 void add_notes(ForecastReport& of) {
   of.notes = of.costs->warnings;
   if (of.kernel) of.notes.insert(of.notes.end(), of.kernel->notes.begin(), of.kernel->notes.end());
@@ -182,12 +219,17 @@ Order order_of_job(const Options& options) {
   return order;
 }
 
+bool names_kernel_alone(const Options& options) {
+  return counts_a_kernel(options) && !options.has("bytes-in") && !options.has("bytes-out");
+}
+
 bool names_no_job(const Options& options) {
   return !counts_a_kernel(options) &&
           std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
                               [&](const char* option) { return options.has(option); });
 }
-int predict_one(const Options& options, const MeasuredCosts& costs, const ModelErrors& errors) {
+
+int predict_one(const Options& options, const Trace& trace, const MeasuredCosts& costs, const ModelErrors& errors) {
   ForecastReport of;
   of.costs = &costs;
   of.job = read_job(options, costs, of.kernel);
@@ -199,6 +241,7 @@ int predict_one(const Options& options, const MeasuredCosts& costs, const ModelE
   of.advice = advise(of.job, costs, of.order, of.forecast, errors, max_memory, most);
   add_notes(of);
   if (of.kernel) add_times_by_kernel(of);
+  of.models = models_of(options, costs, trace, of);
 
   const SplitTime& a = of.advice.advised;
   const bool draws = options.on("draw") || options.has("chrome");
@@ -311,23 +354,59 @@ void refuse_threads(const Options& options) {
     throw Error(ErrorKind::usage, "--threads: it is of the kernel's blocks, and --blocks does not say how many");
 }
 
-int run_predict(const Options& options) {
-  refuse_threads(options);
-  const Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  if (options.has("all-reduce")) return predict_all_reduce(options, trace);
-  if (!names_pieces(options)) refuse_options_of_pieces(options);
-  else return predict_pieces(options, trace, options.place("TRACE"));
-  const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
-  if (!names_job && !of_measured)
-    throw Error(ErrorKind::usage,
-                "name a job with --bytes-in, --kernel-ms and --bytes-out, a trace of measured jobs with --measured, or "
-                "--pieces with --piece-bytes");
-  MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
-  if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
-  const ModelErrors errors = errors_for(options, costs);
+// The kernel alone, of which nothing is copied.
+int predict_kernel(const Options& options, const DeviceModel& device) {
+  const KernelReport of{device, time_of_kernel(device, parse_kernel_counts(options))};
+  if (options.on("json")) kernel_json(std::cout, of);
+  else kernel_text(std::cout, of, terminal_style());
+  return exit_code::done;
+}
+
+DeviceModel model_of_trace(const Trace& trace, const std::string& path, const std::optional<std::string>& device) {
+  for (DeviceModel& one : device_models(trace))
+    if (!device || one.device == *device) return std::move(one);
+  throw Error(ErrorKind::usage, path + " does not hold what kernels take their time by: npgpu probe compute,bandwidth "
+                                       "--append --output " + path + " measures it");
+}
+
+int predict_job(const Options& options, const Trace& trace, MeasuredCosts costs, const ModelErrors& errors) {
   if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
     costs.costs.stream_create = costs.create;
-  return predict_one(options, costs, errors);
+  return predict_one(options, trace, costs, errors);
+}
+
+// By the figures of another device, which no trace of the user's holds.
+int predict_elsewhere(const Options& options, const std::string& other) {
+  for (const char* option : {"TRACE", "measured", "device", "all-reduce", "pieces"})
+    if (options.has(option))
+      throw Error(ErrorKind::usage, fmt::format("--on names a device in place of a trace: leave {}{} out",
+                                                option == std::string_view("TRACE") ? "" : "--", option));
+  const DeviceInfo info = devices::find(other.starts_with("sim:") ? other : "sim:" + other);
+  const MeasuredCosts costs = costs_of_spec(info);
+  if (names_kernel_alone(options)) return predict_kernel(options, costs);
+  return predict_job(options, {}, costs, errors_for(options, costs, nullptr));
+}
+
+int run_predict(const Options& options) {
+  refuse_threads(options);
+  const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
+  if (const auto other = options.maybe("on")) return predict_elsewhere(options, *other);
+  const std::string path = options.place("TRACE");
+  const Trace trace = read_trace(path, Guard::child);
+  if (options.has("all-reduce")) return predict_all_reduce(options, trace);
+  if (!names_pieces(options)) refuse_options_of_pieces(options);
+  else return predict_pieces(options, trace, path);
+  if (!names_job && !of_measured)
+    throw Error(ErrorKind::usage,
+                "name a job with --bytes-in, --kernel-ms and --bytes-out, a kernel with --flops, --bytes-moved and "
+                "--blocks, a trace of measured jobs with --measured, or --pieces with --piece-bytes");
+  if (names_kernel_alone(options)) return predict_kernel(options, model_of_trace(trace, path, options.maybe("device")));
+  const MeasuredCosts costs = costs_of_trace(trace, path, options.maybe("device"));
+  if (of_measured && options.has("model"))
+    throw Error(ErrorKind::usage,
+                "--model: it is of one job; python -m npgpu.study compares all models with measured jobs");
+  if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
+  return predict_job(options, trace, costs, errors_for(options, costs, &trace));
 }
 
 }  // namespace
@@ -340,18 +419,22 @@ Command predict() {
           "of the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each "
           "measured job in the numbers of streams that it was measured in. Of --pieces, which way of copying them "
           "finishes first, from a trace of npgpu pieces. --all-reduce predicts the time of an all-reduce of any size "
-          "from those that npgpu collectives measured. Needs no device.",
+          "from those that npgpu collectives measured. --flops and --bytes-moved give the time of a kernel that nobody "
+          "has run yet, with its interval and what bounds it; without copies of that kernel alone. --on predicts by "
+          "another device's figures, without a trace. Needs no device.",
           {"TRACE"},
           {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
            "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
            "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
            "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
+           "npgpu predict node.h5 --flops 2e9 --bytes-moved 12GB --blocks 3906250 --threads 256",
+           "npgpu predict --on gtx480 --bytes-in 15MiB --kernel-ms 5 --bytes-out 15MiB",
            "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
-          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
+          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "items", "blocks", Option("threads", "512")}},
            kernel_counts_group(),
            {"Streams",
             {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
-             Option("max-streams", "64"), "max-memory"}},
+             Option("max-streams", "64"), "max-memory", "model"}},
            {"Pieces (npgpu pieces)",
             {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
              Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
@@ -359,7 +442,7 @@ Command predict() {
            {"Measured jobs", {"measured"}},
            {"Several GPUs (npgpu collectives)", {"all-reduce"}},
            {"Output",
-            {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
+            {Option("device", {}, "Needed where the trace has several."), "on", "code", "draw", "chrome", "force", "json"}}},
           run_predict};
 }
 

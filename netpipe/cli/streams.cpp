@@ -159,7 +159,7 @@ Command streams() {
                     "Default: fixed,asymmetric,overheads. --iterations, --chunks, --pool, --kernel and --order are "
                     "also of fixed and asymmetric."),
              Option("workloads", "210"), Option("seed", std::to_string(usual_seed))}},
-           {"Whole jobs (lists: a,b,c; of whole numbers also 8..27 and 20..115:5)",
+           {"Whole jobs (lists: a,b,c; numbers: 8..27, 20..115:5)",
             {Option("bytes-in", {}, "A list; measures jobs of your own in place of an experiment."),
              Option("bytes-out", {}, "A list. The kernel works on the larger of the two."),
              Option("kernel", "increment"), "iterations", "chunks",

@@ -17,8 +17,11 @@ std::string time_between(const Estimate& us) {
   return fmt::format("{} ({} .. {})", time_text(us.value), time_text(us.low), time_text(us.high));
 }
 
-// Powers of two and the neighbours of the best show the minimum.
-bool is_shown(std::uint32_t n, std::uint32_t best) { return (n & (n - 1)) == 0 || (n + 1 >= best && n <= best + 1); }
+// Powers of two and the neighbours of the best show the minimum; of items few numbers keep them whole.
+bool is_shown(const ForecastReport& of, std::uint32_t n) {
+  const std::uint32_t best = of.forecast.prediction.streams;
+  return of.job.items || std::has_single_bit(n) || (n + 1 >= best && n <= best + 1);
+}
 
 std::string over_text(double us, double best_us) { return fmt::format("{:+.1f} %", 100 * (us / best_us - 1)); }
 
@@ -34,18 +37,28 @@ std::string buffers_text(const Buffers& b) { return about_size_text(static_cast<
 void advised_line(Document& doc, const ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const Prediction& p = of.forecast.prediction;
+  const std::uint64_t items = of.job.items;
+  const bool is_round = items ? items % a.streams == 0 : std::has_single_bit(a.streams);
   if (a.streams == p.streams) {
-    doc.labelled("advised", counted(a.streams, "stream") + (a.streams == 1 ? ", the best"
-                                                            : std::has_single_bit(a.streams)
-                                                                ? ", the best, and a power of two"
-                                                                : ", the best; fewer are more than 1 % slower"));
+    doc.labelled("advised",
+                 counted(a.streams, "stream") + (a.streams == 1       ? ", the best"
+                                                 : is_round && !items ? ", the best, and a power of two"
+                                                                      : ", the best; fewer are more than 1 % slower"));
     return;
   }
-  doc.labelled(
-      "advised",
-      fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"), split_time_text(a),
-                  over_text(microseconds(a.run.total), of.forecast.time_us.value),
-                  std::has_single_bit(a.streams) ? "least power of two" : "fewest", 100 * same_time_tolerance));
+  doc.labelled("advised",
+               fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"),
+                           split_time_text(a), over_text(microseconds(a.run.total), of.forecast.time_us.value),
+                           !is_round ? "fewest"
+                           : items   ? "fewest that divide the items"
+                                     : "least power of two",
+                           100 * same_time_tolerance));
+}
+
+void items_line(Document& doc, const ForecastReport& of) {
+  const std::uint64_t items = of.job.items, chunks = of.advice.advised.chunks, each = (items + chunks - 1) / chunks;
+  doc.labelled("items", fmt::format("{}, none of them cut: {} of {}{}", items, counted(chunks, "chunk"),
+                                    counted(each, "item"), items % chunks ? ", the last one with one less" : ""));
 }
 
 void limited_lines(Document& doc, const ForecastReport& of) {
@@ -83,7 +96,10 @@ void lean_line(Document& doc, const ForecastReport& of) {
 }
 
 void error_line(Document& doc, const Advice& a) {
-  if (!a.error) return doc.labelled("error", "not known: no job of this length was measured");
+  if (!a.error)
+    return doc.labelled("error", a.error_source.empty()
+                                     ? "not known: predictions were never compared with measurements on this architecture"
+                                     : "not known: no job of this length was measured");
   const bool kept = a.error_source == known_errors().source;
   std::string unlike;
   if (a.in_turn()) unlike = ", none of which had chunks in turn";
@@ -100,7 +116,7 @@ void streams_table(Document& doc, const ForecastReport& of) {
   Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
     const std::uint32_t n = p.candidates[i].streams;
-    if (!is_shown(n, p.streams)) continue;
+    if (!is_shown(of, n)) continue;
     const Estimate& e = of.forecast.candidates_us[i];
     table.row({std::to_string(n), time_text(e.value), time_text(e.low) + " .. " + time_text(e.high),
                over_text(e.value, of.forecast.time_us.value)});
@@ -117,6 +133,42 @@ void in_turn_table(Document& doc, const ForecastReport& of) {
                buffers_text(buffers_of(of.job, s.chunks, s.streams)), split_time_text(s),
                over_text(microseconds(s.run.total), of.forecast.time_us.value)});
   doc.table(std::move(table));
+  doc.left_out();
+}
+
+// What the literature's models say beside ours: which number each chooses, what it promises there, and what we say of
+// that number.
+void models_tables(Document& doc, const ForecastReport& of) {
+  const auto& ours = of.forecast.prediction.candidates;
+  const auto ours_at = [&](std::uint32_t n) { return std::ranges::find(ours, n, &StreamTime::streams)->run.total; };
+  Table choices({left("model"), right("streams"), right("its time"), right("npgpu's time"), left("source")});
+  choices.row({"npgpu", std::to_string(of.forecast.prediction.streams), time_text(of.forecast.time_us.value),
+               time_text(of.forecast.time_us.value), "simulated with measured costs"});
+  for (const StreamModelChoice& one : of.models)
+    choices.row({std::string(name(one.model)), std::to_string(one.streams), time_text(microseconds(one.time)),
+                 time_text(microseconds(ours_at(one.streams))), std::string(source_of(one.model))});
+  doc.gap();
+  doc.table(std::move(choices));
+  doc.note(fmt::format(
+      "npgpu's time: with that number of streams. t_sc is {}, as measured. no n: the paper has no equation for "
+      "it, and the least time counts, up to --max-streams.",
+      time_text(microseconds(of.costs->create))));
+  doc.left_out();
+  // Two that differ in their numbers only are one column.
+  std::vector<StreamModelChoice> forms;
+  for (const StreamModelChoice& one : of.models)
+    if (std::ranges::find(forms, one.times, &StreamModelChoice::times) == forms.end()) forms.push_back(one);
+  std::vector<Column> columns{right("streams"), right("npgpu")};
+  for (const StreamModelChoice& one : forms) columns.push_back(right(std::string(name(one.model))));
+  Table times(std::move(columns));
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (!is_shown(of, ours[i].streams)) continue;
+    std::vector<std::string> row{std::to_string(ours[i].streams), time_text(microseconds(ours[i].run.total))};
+    for (const StreamModelChoice& one : forms) row.push_back(time_text(microseconds(one.times[i])));
+    times.row(std::move(row));
+  }
+  doc.gap();
+  doc.table(std::move(times));
   doc.left_out();
 }
 
@@ -159,6 +211,7 @@ void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle&
   else advised_line(doc, of);
   doc.labelled(of.advice.in_turn() ? "unlimited" : "best",
                counted(p.streams, "stream") + range + " with a chunk in each, " + time_between(of.forecast.time_us));
+  if (of.job.items) items_line(doc, of);
   memory_lines(doc, of);
   if (of.advice.lean && !is_lean_first(of.advice)) lean_line(doc, of);
   if (!of.advice.in_turn()) graph_line(doc, of);
@@ -170,13 +223,14 @@ void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle&
   else streams_table(doc, of);
   if (of.kernel) kernel_figures_table(doc, *of.kernel);
   for (const std::string& note : of.notes) doc.note(note);
+  if (!of.models.empty()) models_tables(doc, of);
   out << to_text(doc, style);
 }
 
 // predict --json and simulate --json. With limited memory `advised` is the best that fits, and `best` what would be
 // best without the limit. A simulation's times are from the first stream's creation.
 
-NPGPU_FORM(Job, &T::in_bytes, &T::out_bytes, us<"kernel_us", &T::kernel>, &T::blocks, &T::slots);
+NPGPU_FORM(Job, &T::in_bytes, &T::out_bytes, us<"kernel_us", &T::kernel>, &T::blocks, &T::slots, &T::items);
 struct BestStreams : Forecast {};
 NPGPU_FORM(BestStreams, within<&T::prediction, &Prediction::streams>, &T::fewest, &T::most,
            called<"time_us", within<&T::time_us, &Estimate::value>>,
@@ -215,6 +269,15 @@ struct CandidateTime {
   std::uint32_t streams = 1;
   Estimate us{};
 };
+struct ModelTimes {
+  StreamModelChoice choice{};
+  std::vector<double> times_us{};  // as `candidates`
+  double simulated_us = not_measured;
+};
+NPGPU_FORM(ModelTimes, within<&T::choice, &StreamModelChoice::model>,
+           called<"source", [](const T& m) { return std::string(source_of(m.choice.model)); }>,
+           within<&T::choice, &StreamModelChoice::optimum>, within<&T::choice, &StreamModelChoice::streams>,
+           us<"time_us", within<&T::choice, &StreamModelChoice::time>>, &T::simulated_us, &T::times_us);
 NPGPU_FORM(CandidateTime, &T::streams, called<"time_us", within<&T::us, &Estimate::value>>,
            called<"low_us", within<&T::us, &Estimate::low>>, called<"high_us", within<&T::us, &Estimate::high>>);
 
@@ -237,6 +300,17 @@ std::vector<CandidateTime> candidates(const ForecastReport& of) {
   return all;
 }
 
+std::vector<ModelTimes> model_times(const ForecastReport& of) {
+  std::vector<ModelTimes> all;
+  for (const StreamModelChoice& one : of.models) {
+    ModelTimes& m = all.emplace_back(ModelTimes{one});
+    for (const Seconds t : one.times) m.times_us.push_back(microseconds(t));
+    for (const StreamTime& ours : of.forecast.prediction.candidates)
+      if (ours.streams == one.streams) m.simulated_us = microseconds(ours.run.total);
+  }
+  return all;
+}
+
 }  // namespace
 
 NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>, &T::job, &T::order,
@@ -246,7 +320,7 @@ NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { re
            &T::notes, &T::kernel, called<"by_kernel", [](const T& of) {
              return of.kernel ? std::optional(TimesByKernel{of.by_kernel[0], of.by_kernel[1]}) : std::nullopt;
            }>,
-           called<"candidates", &candidates>);
+           called<"candidates", &candidates>, called<"models", &model_times>);
 
 void forecast_json(std::ostream& out, const ForecastReport& of) { write_document(out, "npgpu-prediction", 1, of); }
 

@@ -65,10 +65,25 @@ void series_text(Document& doc, const JobSeries& series, bool) {
 // of streams, and of choosing by half of the rounds ("measuring"); "others" are jobs with fewer than three splits, or
 // with streams made for the job; chunk_us is one chunk alone on its engine.
 
+namespace {
+
+std::string left_out_because(const LeftOutTimes& of) {
+  static constexpr std::array<std::string_view, names_of<LeftOut>.size()> texts{
+      "disturbed by others",
+      "wrong or without a time",
+      "of parts alone: without copies or a kernel, behind a gate, or in independent order",
+      "in another number of streams than of chunks, and not in turn (depth-first, in fewer pooled streams)",
+      "without the same job unsplit",
+      "of jobs that were not split",
+      "of graphs, without the same job in streams, four numbers of chunks, or what graphs cost"};
+  return fmt::format("{} {}", counted(of.times, "time"), texts[static_cast<std::size_t>(of.why)]);
+}
+
+}  // namespace
+
 std::string left_out_text(std::span<const LeftOutTimes> left_out) {
   std::string text;
-  for (const auto& [why, times] : left_out)
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", counted(times, "time"), name(why));
+  for (const LeftOutTimes& one : left_out) text += (text.empty() ? "" : "; ") + left_out_because(one);
   return text;
 }
 
@@ -181,7 +196,7 @@ template <auto At> inline constexpr auto of_costs = within<&CostsOf::costs, At>;
 NPGPU_FORM(CostsOf, us<"stream_create", &T::create>, us<"submit", of_costs<&StreamCosts::submit>>,
            us<"duplex_extra_gap", of_costs<&StreamCosts::duplex_extra_gap>>, of_costs<&StreamCosts::gap>,
            of_costs<&StreamCosts::latency>, of_costs<&StreamCosts::issue>);
-NPGPU_FORM(LeftOutTimes, &T::why, &T::times);
+NPGPU_FORM(LeftOutTimes, called<"reason", &T::why>, &T::times, called<"text", &left_out_because>);
 using PredictedReport = PredictedJobsReport;
 NPGPU_FORM(PredictedReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>,
            within<&T::predicted, &PredictedJobs::jobs>, within<&T::predicted, &PredictedJobs::others>, &T::graphs,

@@ -40,6 +40,31 @@ with folder() as where:
     check(run("predict", TRACE, *JOB, env={"NPGPU_THREADS": "256"}).code == 0, "a variable holds for all runs")
     check(run("predict", TRACE, *JOB, "--max-memory", "200B").code == 2, "a line each way does not fit into 200 B")
 
+    # 24 frames, none of them cut; 7 of these bytes are none.
+    frames = json.loads(run("predict", TRACE, *JOB, "--items", "24", "--json").out)
+    check([c["streams"] for c in frames["candidates"]] == [1, 2, 3, 4, 5, 6, 8, 12, 24] and 24 % frames["advised"]["streams"] == 0, f"{frames}")
+    check(frames["advised"]["chunk_in_bytes"] * frames["advised"]["chunks"] == 60 << 20 and frames["job"]["items"] == 24, f"{frames['advised']}")
+    said = run("predict", TRACE, *JOB, "--items", "24").out
+    check(f"24, none of them cut: {frames['advised']['chunks']} chunks of {24 // frames['advised']['chunks']} items" in said, said)
+    little = json.loads(run("predict", TRACE, *JOB, "--items", "24", "--max-memory", "16MiB", "--json").out)["advised"]
+    check(little["device_bytes"] <= 16 << 20 and little["chunks"] in (5, 6, 8, 12, 24) and little["chunks"] > little["streams"], f"{little}")
+    cut = run("predict", TRACE, *JOB, "--items", "7")
+    check(cut.code == 2 and "not 7 items of whole bytes" in cut.err, cut.err)
+
+    # The literature's models beside ours. H = D = 1.14 ms and E = 1.02 ms, so that (2) says 2.27/(2.27 - 1.02) = 1.8.
+    both = json.loads(run("predict", TRACE, *JOB, "--model", "cc1,van-werkhoven", "--json").out)
+    one, other = both["models"]
+    check((one["model"], one["streams"]) == ("cc1", 2) and abs(one["optimum"] - 1.81) < 0.02 and abs(one["time_us"] / 2277 - 1) < 0.01, f"{one}")
+    check(abs(one["simulated_us"] - times[2]) < 1e-6 and len(one["times_us"]) == len(both["candidates"]), f"{one}")
+    check(other["optimum"] is None and other["time_us"] == min(other["times_us"]) and "van Werkhoven 2014" in other["source"], f"{other}")
+    said = run("predict", TRACE, *JOB, "--model", "all")
+    check(said.code == 0 and "Gomez-Luna 2012 (5) (7), n by (6) (8)" in said.out and "veneva" not in said.out, said.out + said.err)
+    said = run("predict", TRACE, *JOB, "--model", "all", "--measured", os.path.join(SOURCE, "data", "traces", "h200_design.h5"))
+    check("veneva-small" in said.out and "cut at" not in said.out, said.out + said.err)
+    for words, why in (("veneva-big", "fewer than ten"), ("nosuch", "none of best-practices"), ("all,cc1", "none of best-practices")):
+        refused = run("predict", TRACE, *JOB, "--model", words)
+        check(refused.code == 2 and why in refused.err, refused.out + refused.err)
+
     # A kernel of nine blocks: in more streams each chunk has a part of one, which takes as long. Measured: 1.164 and 1.200 ms.
     few = json.loads(run("predict", os.path.join(SOURCE, "data", "traces", "h200_small_streams.h5"), "--bytes-in", "49413120",
                          "--kernel-ms", "0.1806", "--bytes-out", "5303936", "--blocks", "9", "--json").out)
@@ -117,13 +142,23 @@ with folder() as where:
     check(few.code == 0, few.err)
     table = run("predict", at("node.h5"), "--measured", at("few.h5"))
     check(table.code == 0 and "of 3 measured jobs" in table.out and table.out.count(" fresh ") == 3 and "Left out" not in table.out, table.out + table.err)
-    check("among 3 jobs" in run("predict", at("node.h5"), *JOB, "--measured", at("few.h5"), "--json").out, "and they say how far predictions are off")
+    check("among 3 jobs" in run("predict", at("node.h5"), "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--kernel-ms", "0.1",
+                                   "--measured", at("few.h5"), "--json").out, "and they say how far predictions are off")
     unsplit = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--chunks", "1", "--output", at("unsplit.h5"), "--quiet")
     for job in ((), JOB):
         nothing = run("predict", at("node.h5"), *job, "--measured", at("unsplit.h5"))
         check(unsplit.code == 0 and nothing.code == 2 and "1 time of jobs that were not split" in nothing.err and not nothing.out, nothing.out + nothing.err)
+    of_many = run("predict", at("node.h5"), "--measured", at("few.h5"), "--model", "cc1")
+    check(of_many.code == 2 and "npgpu.study" in of_many.err, of_many.err)
     parts = run("predict", at("node.h5"), "--measured", at("node.h5"))
     check(parts.code == 2 and "of parts alone" in parts.err, parts.out + parts.err)
+    # Whole items, and the experiments of Gomez-Luna et al. 2012 on one of their GPUs.
+    items = lambda *words: run("streams", "--device", "sim:h200", "--bytes-in", "24MiB", "--bytes-out", "24MiB", "--items", "24", *words, "--dry-run")
+    check("8 points" in items().out, f"1, 2, 3, 4, 6, 8, 12, 24: {items().out}")
+    check("5 chunks would cut 24 items" in items("--chunks", "4..5").err, items("--chunks", "4..5").err)
+    paper = lambda *words: run("streams", "--device", "sim:gtx280", "--experiment", "fixed", *words, "--dry-run").out
+    check(f"{2 * 20 * 19} points" in paper() and f"{20 * 19} points" in paper("--pool", "fresh"), paper())
+    check("8 points" in paper("--iterations", "8..27:19", "--chunks", "1..2"), paper("--iterations", "8..27:19", "--chunks", "1..2"))
     shown = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "2000",
                 "--chunks", "1,2,4,8,16,32", "--output", at("own2.h5"))
     check("best of measured" in shown.out and "missing" not in shown.out, shown.out[-600:])

@@ -86,8 +86,9 @@ std::vector<GraphComparison> compare_graphs(std::span<const MeasuredWorkload> st
 // Device memory of a split job: each stream has one buffer for a chunk's bytes in, and one for its bytes out. A kernel
 // that works in place needs only the larger of the two.
 struct Buffers {
-  std::uint64_t in_bytes = 0, out_bytes = 0;  // of one stream: of the largest chunk, in whole lines of 128 B
-  std::uint64_t all_bytes = 0;                // of all streams
+  // One stream has these, for the largest chunk: whole lines of 128 B, or whole items.
+  std::uint64_t in_bytes = 0, out_bytes = 0;
+  std::uint64_t all_bytes = 0;  // of all streams
 };
 Buffers buffers_of(const Job&, std::uint32_t chunks, std::uint32_t streams);
 
@@ -106,10 +107,10 @@ inline constexpr double same_time_tolerance = 0.01;
 const SplitTime& fastest(std::span<const SplitTime>);
 const SplitTime& fewest_streams(std::span<const SplitTime>, double slower_by = same_time_tolerance);
 // Among the splits within 1 % of the best, the fewest streams that are a power of two, because chunks then have round
-// sizes. Where none is a power of two, the fewest streams.
-const SplitTime& advised_streams(std::span<const SplitTime>);
+// sizes; of a job of so many items the fewest streams that divide them. Where there is none, the fewest streams.
+const SplitTime& advised_streams(std::span<const SplitTime>, std::uint64_t items = 0);
 // Among the splits that take at most `slower_by` longer than `time`, the one that needs the least memory. If some of
-// them have a power of two of chunks, only those count. Nothing if no split is fast enough.
+// them have a power of two of chunks, or divide the job's items, only those count. Nothing if no split is fast enough.
 std::optional<SplitTime> least_memory(const Job&, std::span<const SplitTime>, Seconds time, double slower_by);
 
 // ---- errors of predictions of measured jobs -------------------------------------------------------------------------

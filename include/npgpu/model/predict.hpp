@@ -188,17 +188,14 @@ std::vector<MeasuredWorkload> workloads_of(const Trace&);
 // Those with the unsplit job, but fewer counts of streams, or with streams made for the job. The study of predictions
 // (python -m npgpu.study) scores none of them.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
-// Why a measured time is in none of the lists of predicted jobs.
+// Why a measured time is in none of the lists of predicted jobs: others disturbed it; its results were wrong, or it has
+// no time; it is of a part of a job, behind a gate, or in independent order; it has another number of streams than of
+// chunks, and its chunks do not take turns; the same job was not measured unsplit, or only unsplit; it is of a graph
+// that has no comparison.
 enum class LeftOut { disturbed, wrong, part, other_streams, no_unsplit, not_split, graph };
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<LeftOut>{
-    "disturbed by others",
-    "wrong or without a time",
-    "of parts alone: without copies or a kernel, behind a gate, or in independent order",
-    "in another number of streams than of chunks, and not in turn (depth-first, in fewer pooled streams)",
-    "without the same job unsplit",
-    "of jobs that were not split",
-    "of graphs, without the same job in streams, four numbers of chunks, or what graphs cost"};
+inline constexpr std::array<std::string_view, 7> names_of<LeftOut>{"disturbed",  "wrong",     "part", "other-streams",
+                                                                   "no-unsplit", "not-split", "graph"};
 struct LeftOutTimes {
   LeftOut why = LeftOut::disturbed;
   std::size_t times = 0;

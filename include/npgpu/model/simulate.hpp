@@ -70,7 +70,14 @@ struct Job {
   // Blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
   // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
   std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;
+  // Equal items, such as frames, that no chunk has a part of; 0: chunks end anywhere. What advises keeps to it. A
+  // simulated chunk is an n-th of the job in any case, which is off by less than an item.
+  std::uint64_t items = 0;
 };
+// Whether so many chunks have whole items: all as many, or the last one less.
+constexpr bool keeps_items_whole(std::uint64_t items, std::uint64_t chunks) {
+  return !items || (chunks <= items && (items % chunks == 0 || (items + 1) % chunks == 0));
+}
 
 // In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other; or that,
 // with each stage in streams of its own, so that none waits for another.

@@ -22,6 +22,7 @@
 #include "npgpu/judge/matrix.hpp"
 #include "npgpu/judge/overview.hpp"
 #include "npgpu/model/advice.hpp"
+#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/model/compare.hpp"
 #include "npgpu/model/derive.hpp"
 #include "npgpu/model/figures.hpp"
@@ -145,6 +146,7 @@ struct ForecastReport {
   // Where the kernel is counted and not timed: its time, and those of the advised form with its interval.
   std::optional<KernelTime> kernel{};
   std::array<Seconds, 2> by_kernel{};
+  std::vector<StreamModelChoice> models{};  // of the literature; their times are as the forecast's candidates
 };
 void forecast_text(std::ostream&, const ForecastReport&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastReport&);
@@ -152,8 +154,8 @@ enum class Language { cuda, cupy, torch };  // C++, and Python with one of two l
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
 // The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
-// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams; chunks in turn; and
-// which of the trace's times are left out.
+// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams; chunks in turn;
+// and which of the trace's times are left out.
 struct PredictedJobsReport {
   const MeasuredCosts* costs = nullptr;
   PredictedJobs predicted;

@@ -24,13 +24,18 @@ constexpr std::uint64_t fine_enough = 512;
 
 std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-std::uint64_t chunk_bytes(std::uint64_t total, std::uint32_t chunks) {
-  return std::min(total, padded(rounded_up(total, chunks), chunk_line));
+// The buffers of one chunk, the largest.
+Buffers one_chunk(const Job& job, std::uint32_t chunks) {
+  const auto bytes = [&](std::uint64_t total) {
+    if (job.items) return rounded_up(job.items, chunks) * (total / job.items);
+    return std::min(total, padded(rounded_up(total, chunks), chunk_line));
+  };
+  return {bytes(job.in_bytes), bytes(job.out_bytes)};
 }
 
-// Every chunk has a line of each copy.
+// Every chunk has a line of each copy, and whole items.
 bool has_lines(const Job& job, std::uint64_t chunks) {
-  return (!job.in_bytes || job.in_bytes / chunks >= chunk_line) &&
+  return keeps_items_whole(job.items, chunks) && (!job.in_bytes || job.in_bytes / chunks >= chunk_line) &&
          (!job.out_bytes || job.out_bytes / chunks >= chunk_line);
 }
 
@@ -75,7 +80,7 @@ std::vector<double> predicted_us(const MeasuredWorkload& w, const Job& job, cons
 }  // namespace
 
 Buffers buffers_of(const Job& job, std::uint32_t chunks, std::uint32_t streams) {
-  Buffers b{chunk_bytes(job.in_bytes, chunks), chunk_bytes(job.out_bytes, chunks)};
+  Buffers b = one_chunk(job, chunks);
   const std::uint64_t whole = saturating_plus(job.in_bytes, job.out_bytes);
   b.all_bytes = streams >= chunks ? whole : std::min(whole, streams * (b.in_bytes + b.out_bytes));
   return b;
@@ -92,15 +97,21 @@ std::vector<SplitTime> chunks_in_turn(const Job& job, const StreamCosts& costs, 
   std::vector<SplitTime> all;
   for (const std::uint32_t streams : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 10u, 12u, 16u, 20u, 24u, 32u, 48u, 64u}) {
     if (streams > max_streams) break;
+    const auto fit = [&](std::uint64_t chunks) {
+      const Buffers each = one_chunk(job, static_cast<std::uint32_t>(chunks));
+      return streams * (each.in_bytes + each.out_bytes) <= most_bytes;
+    };
+    if (job.items) {
+      for (std::uint64_t chunks = 2 * streams; chunks <= std::min(job.items, fine_enough); ++chunks)
+        if (has_lines(job, chunks) && fit(chunks))
+          all.push_back({static_cast<std::uint32_t>(chunks), streams, Order::depth_first, {}});
+      continue;
+    }
     // The fewest chunks of which one a stream fits, all streams with as many.
     const std::uint64_t whole = job.in_bytes + job.out_bytes;
     std::uint64_t fewest =
         std::max<std::uint64_t>(1, rounded_up(whole, std::max<std::uint64_t>(most_bytes / streams, 1)));
-    while (fewest <= most_chunks && has_lines(job, fewest) &&
-           streams * (chunk_bytes(job.in_bytes, static_cast<std::uint32_t>(fewest)) +
-                      chunk_bytes(job.out_bytes, static_cast<std::uint32_t>(fewest))) >
-               most_bytes)
-      ++fewest;
+    while (fewest <= most_chunks && has_lines(job, fewest) && !fit(fewest)) ++fewest;
     std::uint64_t last = 0;
     for (const std::uint64_t percent : {100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3200}) {
       const std::uint64_t chunks =
@@ -131,11 +142,11 @@ const SplitTime& fewest_streams(std::span<const SplitTime> splits, double slower
   });
 }
 
-const SplitTime& advised_streams(std::span<const SplitTime> splits) {
+const SplitTime& advised_streams(std::span<const SplitTime> splits, std::uint64_t items) {
   std::vector<SplitTime> round;
   const Seconds most = (1 + same_time_tolerance) * fastest(splits).run.total;
   for (const SplitTime& s : splits)
-    if (std::has_single_bit(s.streams) && s.run.total <= most) round.push_back(s);
+    if ((items ? items % s.streams == 0 : std::has_single_bit(s.streams)) && s.run.total <= most) round.push_back(s);
   const SplitTime& fewest = fewest_streams(splits);
   if (round.empty()) return fewest;
   const std::uint32_t streams = std::ranges::min_element(round, {}, &SplitTime::streams)->streams;
@@ -146,7 +157,8 @@ std::optional<SplitTime> least_memory(const Job& job, std::span<const SplitTime>
                                       double slower_by) {
   std::optional<SplitTime> found;
   const auto key = [&](const SplitTime& s) {
-    return std::tuple{!std::has_single_bit(s.chunks), buffers_of(job, s.chunks, s.streams).all_bytes, s.run.total};
+    return std::tuple{job.items ? job.items % s.chunks != 0 : !std::has_single_bit(s.chunks),
+                      buffers_of(job, s.chunks, s.streams).all_bytes, s.run.total};
   };
   for (const SplitTime& s : splits)
     if (s.run.total <= (1 + slower_by) * time && (!found || key(s) < key(*found))) found = s;
@@ -165,8 +177,8 @@ Advice advise(const Job& job, const MeasuredCosts& measured, Order order, const 
     if (in_turn.empty())
       throw Error(
           ErrorKind::usage,
-          fmt::format("{} of device memory are too little for a stream with chunks of one line of {} B each way",
-                      size_text(*max_memory), chunk_line));
+          fmt::format("{} of device memory are too little for a stream with chunks of {} each way",
+                      size_text(*max_memory), job.items ? "one item" : fmt::format("one line of {} B", chunk_line)));
     a.best = fastest(in_turn);
     a.advised = fewest_streams(in_turn);
     for (const SplitTime& s : in_turn) {
@@ -175,7 +187,7 @@ Advice advise(const Job& job, const MeasuredCosts& measured, Order order, const 
     }
   } else {
     a.best = fastest(spread);
-    a.advised = advised_streams(spread);
+    a.advised = advised_streams(spread, job.items);
     const std::vector<SplitTime> in_turn = chunks_in_turn(job, costs, whole, max_streams);
     a.lean = least_memory(job, in_turn, a.best.run.total, same_time_tolerance);
     if (a.lean && 2 * buffers_of(job, a.lean->chunks, a.lean->streams).all_bytes > whole) a.lean.reset();

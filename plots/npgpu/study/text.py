@@ -177,7 +177,7 @@ def report(found, every_job=False):
     if found["graphs"]:
         parts.append(graphs_text(found["graphs"]))
     if found["left_out"]:
-        parts.append(note("Left out: " + "; ".join(f"{counted(one['times'], 'time')} {one['why']}" for one in found["left_out"]) + "."))
+        parts.append(note("Left out: " + "; ".join(one["text"] for one in found["left_out"]) + "."))
     return "\n\n".join(parts)
 
 
