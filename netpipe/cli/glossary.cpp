@@ -195,8 +195,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Number of the kernel's blocks. A chunk's kernel then takes as many waves as its blocks need. A chunk of less "
         "than one block takes as long as one block."}},
       {"flops", {"COUNT", "Arithmetic operations of the whole kernel: 2e12. A multiply-add is two."}},
-      {"bytes-moved",
-       {"SIZE", "Bytes of the whole kernel between registers and memory, read and written together."}},
+      {"bytes-moved", {"SIZE", "Bytes of the whole kernel between registers and memory, read and written together."}},
       {"bytes-written", {"SIZE", "Of --bytes-moved, those that are written. Default: not known, about half."}},
       {"random", {"", "A thread's words lie anywhere, so that each brings a sector of 32 B."}},
       {"in-flight",
@@ -206,9 +205,13 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"registers", {"N", "Registers of a thread, as ptxas -v says. They limit the blocks of a multiprocessor."}},
       {"shared", {"SIZE", "Shared memory of a block. It limits the blocks of a multiprocessor."}},
       {"on",
-       {"DEVICE", "Another device than one of a trace: a simulated one (h200, gtx480), or the FILE that npgpu derive "
-                  "--twin wrote."}},
-      {"twin", {"FILE", "Write what the trace says of the device as a file: --device sim:FILE measures on it, and predict --on FILE predicts by it."}},
+       {"DEVICE",
+        "Another device than one of a trace: a simulated one (h200, gtx480), or the FILE that npgpu derive "
+        "--twin wrote."}},
+      {"twin",
+       {"FILE",
+        "Write what the trace says of the device as a file: --device sim:FILE measures on it, and predict --on FILE "
+        "predicts by it."}},
       {"slots", {"N", "Number of the kernel's blocks that the device works on at once."}},
       {"max-streams", {"N", "Try up to this many streams to find the best number."}},
 

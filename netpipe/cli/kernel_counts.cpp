@@ -13,15 +13,16 @@ KernelCounts parse_kernel_counts(const Options& options) {
   constexpr double most_flops = 1e24;
   constexpr std::uint64_t most_registers = 255, most_in_flight = 64;
   if (options.has("kernel-ms"))
-    throw Error(ErrorKind::usage, "--kernel-ms: the kernel's time is either given, or follows from --flops and "
-                                  "--bytes-moved");
+    throw Error(ErrorKind::usage,
+                "--kernel-ms: the kernel's time is either given, or follows from --flops and "
+                "--bytes-moved");
   if (!options.has("blocks"))
-    throw Error(ErrorKind::usage, "--blocks is missing: --flops and --bytes-moved are of a kernel of so many --blocks "
-                                  "of --threads");
+    throw Error(ErrorKind::usage,
+                "--blocks is missing: --flops and --bytes-moved are of a kernel of so many --blocks "
+                "of --threads");
   KernelCounts c;
   if (const auto text = options.maybe("flops")) c.flops = parse_number("flops", *text, 0, most_flops);
-  if (const auto text = options.maybe("bytes-moved"))
-    c.bytes = static_cast<double>(parse_size("bytes-moved", *text));
+  if (const auto text = options.maybe("bytes-moved")) c.bytes = static_cast<double>(parse_size("bytes-moved", *text));
   if (const auto text = options.maybe("bytes-written")) {
     c.bytes_written = static_cast<double>(parse_size("bytes-written", *text));
     if (c.bytes_written > c.bytes)

@@ -138,9 +138,9 @@ ModelErrors errors_for(const Options& options, const MeasuredCosts& costs, const
   const auto score = [&](const Trace& measured, const std::string& where) {
     const auto workloads = workloads_of(measured);
     if (workloads.empty()) return ModelErrors{};
-    return errors_by_length(predict_jobs(workloads, costs).jobs,
-                            fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"),
-                                        costs.device_name, where));
+    return errors_by_length(
+        predict_jobs(workloads, costs).jobs,
+        fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"), costs.device_name, where));
   };
   if (const auto path = options.maybe("measured")) {
     const Trace measured = read_trace(*path, Guard::child);
@@ -224,9 +224,8 @@ bool names_kernel_alone(const Options& options) {
 }
 
 bool names_no_job(const Options& options) {
-  return !counts_a_kernel(options) &&
-          std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
-                              [&](const char* option) { return options.has(option); });
+  return !counts_a_kernel(options) && std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out"},
+                                                           [&](const char* option) { return options.has(option); });
 }
 
 int predict_one(const Options& options, const Trace& trace, const MeasuredCosts& costs, const ModelErrors& errors) {
@@ -365,8 +364,10 @@ int predict_kernel(const Options& options, const DeviceModel& device) {
 DeviceModel model_of_trace(const Trace& trace, const std::string& path, const std::optional<std::string>& device) {
   for (DeviceModel& one : device_models(trace))
     if (!device || one.device == *device) return std::move(one);
-  throw Error(ErrorKind::usage, path + " does not hold what kernels take their time by: npgpu probe compute,bandwidth "
-                                       "--append --output " + path + " measures it");
+  throw Error(ErrorKind::usage, path +
+                                    " does not hold what kernels take their time by: npgpu probe compute,bandwidth "
+                                    "--append --output " +
+                                    path + " measures it");
 }
 
 int predict_job(const Options& options, const Trace& trace, MeasuredCosts costs, const ModelErrors& errors) {
@@ -442,7 +443,8 @@ Command predict() {
            {"Measured jobs", {"measured"}},
            {"Several GPUs (npgpu collectives)", {"all-reduce"}},
            {"Output",
-            {Option("device", {}, "Needed where the trace has several."), "on", "code", "draw", "chrome", "force", "json"}}},
+            {Option("device", {}, "Needed where the trace has several."), "on", "code", "draw", "chrome", "force",
+             "json"}}},
           run_predict};
 }
 

@@ -97,9 +97,10 @@ void lean_line(Document& doc, const ForecastReport& of) {
 
 void error_line(Document& doc, const Advice& a) {
   if (!a.error)
-    return doc.labelled("error", a.error_source.empty()
-                                     ? "not known: predictions were never compared with measurements on this architecture"
-                                     : "not known: no job of this length was measured");
+    return doc.labelled("error",
+                        a.error_source.empty()
+                            ? "not known: predictions were never compared with measurements on this architecture"
+                            : "not known: no job of this length was measured");
   const bool kept = a.error_source == known_errors().source;
   std::string unlike;
   if (a.in_turn()) unlike = ", none of which had chunks in turn";
@@ -317,9 +318,11 @@ NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { re
            called<"best", [](const T& of) { return BestStreams{of.forecast}; }>, called<"advised", &advised>,
            called<"lean", &lean>, within<&T::advice, &Advice::graph>,
            called<"max_memory_bytes", within<&T::advice, &Advice::max_memory>>, called<"error", &known_error>,
-           &T::notes, &T::kernel, called<"by_kernel", [](const T& of) {
-             return of.kernel ? std::optional(TimesByKernel{of.by_kernel[0], of.by_kernel[1]}) : std::nullopt;
-           }>,
+           &T::notes, &T::kernel,
+           called<"by_kernel",
+                  [](const T& of) {
+                    return of.kernel ? std::optional(TimesByKernel{of.by_kernel[0], of.by_kernel[1]}) : std::nullopt;
+                  }>,
            called<"candidates", &candidates>, called<"models", &model_times>);
 
 void forecast_json(std::ostream& out, const ForecastReport& of) { write_document(out, "npgpu-prediction", 1, of); }

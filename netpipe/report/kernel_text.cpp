@@ -1,4 +1,6 @@
 // The time of a kernel that nobody has run yet: by itself, and as a part of a prediction.
+#include "netpipe/report/kernel_text.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/kernel_text.hpp"
 
 namespace npgpu {
 
@@ -48,8 +49,7 @@ void kernel_figures_table(Document& doc, const KernelTime& t) {
 
 void kernel_text(std::ostream& out, const KernelReport& of, const TextStyle& style) {
   Document doc;
-  doc.title(fmt::format("time of a kernel on {} ({})", of.device.device, of.device.device_name),
-            of.device.simulated);
+  doc.title(fmt::format("time of a kernel on {} ({})", of.device.device, of.device.device_name), of.device.simulated);
   kernel_lines(doc, of.time);
   doc.gap();
   kernel_figures_table(doc, of.time);

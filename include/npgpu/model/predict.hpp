@@ -84,8 +84,8 @@ inline constexpr std::array<std::string_view, 27> names_of<Cost>{
     "rate h2d", "gap h2d", "rate d2h", "gap d2h", "gate", "gap kernel",
     // in a stream, and together
     "latency h2d", "latency kernel", "copy engines", "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
-    "gap ahead of kernel", "gap behind kernel", "blocks at once", "queues h2d", "queues kernel", "queues d2h",
-    "submit", "implicit sync", "serial copies"};
+    "gap ahead of kernel", "gap behind kernel", "blocks at once", "queues h2d", "queues kernel", "queues d2h", "submit",
+    "implicit sync", "serial copies"};
 
 struct CostParameter : Parameter {
   Cost cost;
