@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "made_probe.hpp"
 #include "netpipe/model/probes/derivation.hpp"
@@ -363,6 +364,33 @@ TEST_CASE("a host's bandwidth is in double precision, and what shared memory giv
                         bandwidth("cuda:0", DataType::fp64, Operation::rmw, Space::global, 0.9),
                         bandwidth("cuda:0", DataType::fp32, Operation::rmw, Space::global, 0.98)};
   CHECK(find(derive(trace).at(0), "B").estimate.value == doctest::Approx(0.98e9));
+}
+
+TEST_CASE(
+    "threads from which a rate stays: the first that reaches 97 %, between the last below it and the first surely "
+    "not") {
+  ProbeSeries sweep = probe_sweep();
+  const auto add = [&](std::uint32_t blocks, std::uint32_t threads, const std::vector<double>& us) {
+    add_point(sweep, {.blocks = blocks, .threads = threads, .ilp = 1}, 1000, us);
+  };
+  const auto same = [](double us) { return std::vector<double>(9, us); };
+  // Rates are 1000 over these: 1.0, 50, 97.6 with a median from 95 to 99, 100. One block rises to the end.
+  for (const std::uint32_t blocks : {32, 1}) add(blocks, 1, same(1000));
+  add(32, 32, same(20));
+  add(32, 64, {10.05, 10.1, 10.15, 10.2, 10.25, 10.3, 10.35, 10.4, 10.45});
+  add(32, 128, same(10));
+  for (const std::uint32_t threads : {32u, 64u, 128u}) add(1, threads, same(1280.0 / threads));
+  Trace trace;
+  trace.of<Probes>().push_back(sweep);
+  const DeviceParameters d = derive(trace).at(0);
+  const Estimate all = find(d, "Cp_AA threads").estimate, one = find(d, "Cp_OA threads").estimate;
+  CHECK(std::tuple(all.value, all.low, all.high) == std::tuple(64, 32, 128));
+  CHECK(std::tuple(one.value, one.low, one.high) == std::tuple(128, 64, 128));
+  CHECK(std::ranges::none_of(d.parameters, [](const Parameter& p) { return p.name == "Cp_AA warps"; }));
+  // 8 blocks on each of 4 units; a unit holds 512 threads, so 4 blocks of 128.
+  trace.of<Probes>().front().layout.max_threads_per_unit = 512;
+  const Estimate warps = find(derive(trace).at(0), "Cp_AA warps").estimate;
+  CHECK(std::tuple(warps.value, warps.low, warps.high) == std::tuple(16, 8, 16));
 }
 
 TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the faster") {

@@ -7,6 +7,7 @@
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/model/statistics.hpp"
 #include "npgpu/report/report.hpp"
 
 namespace npgpu {
@@ -90,7 +91,23 @@ void regressions(Document& doc, const PartitionStudy& s) {
                      quality(m.big_quality, 3));
 }
 
-// Table V of the paper: how the best numbers of the two types compare.
+// What fp32 loses over its best, with numbers of streams that fp64 suggests.
+struct Lost {
+  std::vector<double> shares;
+
+  void add(const PartitionRow& fp32, std::uint32_t streams) {
+    const auto at = std::ranges::find(fp32.streams, streams);
+    if (at == fp32.streams.end()) return;
+    const double best = std::ranges::min_element(fp32.time_us, {}, &Estimate::value)->value;
+    shares.push_back(fp32.time_us[static_cast<std::size_t>(at - fp32.streams.begin())].value / best - 1);
+  }
+  std::string text() const {
+    return fmt::format("{:.1f} % in the median and {:.1f} % at most", 100 * median(shares),
+                       100 * std::ranges::max(shares));
+  }
+};
+
+// Table V of the paper: how the best numbers of the two types compare, and whether half of fp64's is advice for fp32.
 void types(Document& doc, std::span<const PartitionStudy> all) {
   for (const PartitionStudy& one : all)
     for (const PartitionStudy& other : all) {
@@ -98,15 +115,25 @@ void types(Document& doc, std::span<const PartitionStudy> all) {
           one.sub_system != other.sub_system)
         continue;
       int same = 0, half = 0, else_ = 0;
+      Lost by_half, by_same;
       for (const PartitionRow& a : one.rows)
         for (const PartitionRow& b : other.rows) {
           if (a.size != b.size) continue;
           ++(a.best == b.best ? same : 2 * a.best == b.best ? half : else_);
+          if (b.best < 2) continue;
+          by_half.add(a, b.best / 2);
+          by_same.add(a, b.best);
         }
       if (same + half + else_ == 0) continue;
       doc.gap();
       doc.note(fmt::format("{}: fp32's best number of streams is fp64's at {} of {} sizes, half of it at {}",
                            one.device, same, same + half + else_, half));
+      if (by_half.shares.empty() || by_same.shares.empty()) continue;
+      const bool holds = median(by_half.shares) <= median(by_same.shares) &&
+                         std::ranges::max(by_half.shares) <= std::ranges::max(by_same.shares);
+      doc.note(fmt::format("where fp64 has several, half of them cost fp32 {} over its best, as many {}: {}",
+                           by_half.text(), by_same.text(),
+                           holds ? "take half for fp32" : "half for fp32 is no better"));
     }
 }
 

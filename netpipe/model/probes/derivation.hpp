@@ -86,6 +86,18 @@ enum class Per { second, cycle };
 // Null where the series has no such point, or none with cycles. `units`: of the device; 0: not known.
 const ProbeResult* corner_point(std::span<const ProbeResult>, Corner, Per, std::uint32_t units);
 
+// From how many threads of a block on the rate of All-All or One-All stays, of chains and accesses that are alone in
+// their thread: the first number whose rate reaches 97 % of the best. The interval reaches from the last that is
+// clearly below that (of those tried, and the next number of threads is in it) to the first that clearly is not.
+// `warps`: the same of the warps that the unit then has. Nothing where fewer than three numbers were measured.
+struct ThreadPlateau {
+  Estimate threads, warps;
+  std::string doubts;
+};
+std::optional<ThreadPlateau> plateau_of(const ProbeSeries&, Corner);
+// "B_AA threads", "B_AA warps" and "B_OA threads"; of a unit with one block its warps follow from its threads.
+void add_plateaus(const ProbeSeries&, const std::string& rate, const std::string& suffix, DeviceParameters&);
+
 // The doubts of these corners, and which of them are missing, in one text.
 std::string doubts_of(const Corners&, std::initializer_list<Corner> used);
 

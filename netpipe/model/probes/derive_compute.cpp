@@ -74,6 +74,7 @@ class Compute {
     add_paper();
     add_universal(chains);
     add_knee(chains.value / series_.layout.lanes);
+    add_plateaus(series_, "Cp", suffix_, into_);
   }
 
  private:
