@@ -142,15 +142,29 @@ std::unique_ptr<Runner<Probes>> SimulatedProbe::open(std::span<const ProbeStep> 
   return std::make_unique<SimulatedRunner>(*this, steps, it_.repeat);
 }
 
-Limit fma_limit(const ProbeCase& c, const Multiprocessors& m) {
-  const bool is_fp64 = c.type == DataType::fp64;
-  return {operations_of_an_fma * (is_fp64 ? m.fp64.lanes : m.lanes) * m.sms * m.max_clock_hz,
-          is_fp64 ? "the spec: 2 * instructions_fp64_lanes * SMs * clock" : "the spec: 2 * lanes * SMs * clock"};
+namespace {
+
+// Lanes and latency of a type's multiply-add.
+struct Fma {
+  double lanes, latency_cycles;
+  const char* limit;
+};
+Fma fma_of(const ProbeCase& c, const Multiprocessors& m) {
+  if (c.type == DataType::fp64)
+    return {m.fp64.lanes, m.fp64.latency_cycles, "the spec: 2 * instructions_fp64_lanes * SMs * clock"};
+  if (c.type == DataType::int24)
+    return {m.mad24.lanes, m.mad24.latency_cycles, "the spec: 2 * instructions_mad24_lanes * SMs * clock"};
+  return {m.lanes, m.fma_latency_cycles, "the spec: 2 * lanes * SMs * clock"};
 }
 
-double issues_of_fma(const ProbeCase& c, const Multiprocessors& m) {
-  return c.type == DataType::fp64 ? m.lanes / m.fp64.lanes : 1;
+}  // namespace
+
+Limit fma_limit(const ProbeCase& c, const Multiprocessors& m) {
+  const Fma fma = fma_of(c, m);
+  return {operations_of_an_fma * fma.lanes * m.sms * m.max_clock_hz, fma.limit};
 }
+
+double issues_of_fma(const ProbeCase& c, const Multiprocessors& m) { return m.lanes / fma_of(c, m).lanes; }
 
 Limit memory_limit(const ProbeCase& c, const Multiprocessors&) { return devices::find(c.device).memory; }
 
@@ -176,7 +190,7 @@ constexpr double steps_of_compute = 256;
 // A step is one FMA of each chain.
 Repeat compute_repeat(const ProbeCase& c, const Shape& shape, const Multiprocessors& m) {
   Repeat repeat;
-  repeat.step.latency_cycles = c.type == DataType::fp64 ? m.fp64.latency_cycles : m.fma_latency_cycles;
+  repeat.step.latency_cycles = fma_of(c, m).latency_cycles;
   repeat.step.instructions = shape.ilp * issues_of_fma(c, m);
   repeat.steps = steps_of_compute;
   repeat.work = operations_of_an_fma * shape.ilp * steps_of_compute * shape.threads * static_cast<double>(shape.blocks);
@@ -187,9 +201,12 @@ const Simulated compute_probe({{.name = "compute",
                                 .repeat = compute_repeat,
                                 .cases =
                                     [](const std::string& device) {
-                                      std::vector<ProbeCase> all{{.probe = "compute", .device = device}};
-                                      if (multiprocessors_of(spec_of(device)).fp64.lanes > 0)
-                                        all.push_back({.probe = "compute", .device = device, .type = DataType::fp64});
+                                      std::vector<ProbeCase> all;
+                                      const Multiprocessors m = multiprocessors_of(spec_of(device));
+                                      for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int24}) {
+                                        const ProbeCase c{.probe = "compute", .device = device, .type = type};
+                                        if (fma_of(c, m).lanes > 0) all.push_back(c);
+                                      }
                                       return all;
                                     },
                                 .limit = fma_limit}});
@@ -210,7 +227,9 @@ Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Mul
     return threads ? std::max(threads * access, m.transaction_bytes) : 0;
   };
   Repeat repeat;
-  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles : 0;  // nobody waits for a store
+  const double busy = std::min<double>(static_cast<double>(shape.blocks), m.sms) - 1;  // SMs besides the first
+  const double farther = m.sms > 1 ? busy / (m.sms - 1) * (m.memory_latency_all_cycles - m.memory_latency_cycles) : 0;
+  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles + farther : 0;  // nobody waits for a store
   repeat.step.instructions = moves * ilp;
   repeat.step.block_bytes = moves * ilp * access * shape.threads;
   repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(warp_threads) + on_bus(left));

@@ -102,14 +102,16 @@ TEST_CASE("every key is read into its place") {
   const auto spec = simulated::read_spec(folder.file("n.json", R"({
     "name": "N", "source": "here", "memory_bytes": 1000,
     "host": {"copy_us": 1, "copy_async_us": 2, "launch_us": 3, "record_us": 4, "synchronize_us": 5, "gate_capacity": 6},
-    "links": {"h2d": {"pinned": {"rate_gb_s": 7, "latency_us": 8, "gap_us": 9}, "pageable": {"rate_gb_s": 10},
+    "links": {"h2d": {"pinned": {"rate_gb_s": 7, "latency_us": 8, "gap_us": 9}, "pageable": {"rate_gb_s": 10, "turned_gb_s": 9.5},
                       "write-combined": {"rate_gb_s": 11}, "managed": {"rate_gb_s": 12}},
               "d2h": {"pinned": {"rate_gb_s": 13}}, "d2d": {"rate_gb_s": 14}, "h2h": {"rate_gb_s": 15}},
     "copy_engines": 1, "duplex": {"sl_h": 1.25, "sl_d": 1.5}, "limits": {"link_gb_s": 16, "memory_gb_s": 17},
     "noise": {"seed": 18, "sigma": 0.1, "operation_sigma": 0.2, "outlier_rate": 0.3, "outlier_factor": 4,
               "drift": 0.05, "cost_drift": 0.06},
     "faults": [{"call": 19, "kind": "corrupt"}, {"call": 20, "kind": "gate-timeout"}],
+    "healthy": {"h2d_rate": 6.5e9},
     "hardware": {"compute_capability": "1.3", "sms": 30, "shader_clock_mhz": 1296.5}})"));
+  CHECK(number_fact(spec.condition.facts, "healthy_h2d_rate") == 6.5e9);
   CHECK(microseconds(spec.host.launch) == doctest::Approx(3));
   CHECK(microseconds(spec.host.record) == doctest::Approx(4));
   CHECK(microseconds(spec.host.synchronize) == doctest::Approx(5));
@@ -119,7 +121,9 @@ TEST_CASE("every key is read into its place") {
   CHECK(pinned->bytes_per_s == doctest::Approx(7e9));
   CHECK(microseconds(pinned->latency) == doctest::Approx(8));
   CHECK(microseconds(pinned->gap) == doctest::Approx(9));
+  CHECK(pinned->turned_bytes_per_s == 0);
   CHECK(spec.link(Direction::h2d, Memory::pageable)->bytes_per_s == doctest::Approx(10e9));
+  CHECK(spec.link(Direction::h2d, Memory::pageable)->turned_bytes_per_s == doctest::Approx(9.5e9));
   CHECK(spec.link(Direction::h2d, Memory::write_combined)->bytes_per_s == doctest::Approx(11e9));
   CHECK(spec.link(Direction::h2d, Memory::managed)->bytes_per_s == doctest::Approx(12e9));
   CHECK(spec.link(Direction::d2h, Memory::pinned)->bytes_per_s == doctest::Approx(13e9));
@@ -245,9 +249,7 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/hardware", R"({"compute_capability": 9.0})", "hardware.compute_capability: expected a text, found 9.0"},
       {"/comment", "1",
        "comment: unknown key; known here: copy_engines, counters, counters_rise, course, duplex, facts, faults, "
-       "flip_every_bytes, hardware, "
-       "host, "
-       "like, limits, link, links"},
+       "flip_every_bytes, hardware, healthy, host, like, limits, link, links"},
   };
   const Folder folder;
   for (const Row& row : rows) {

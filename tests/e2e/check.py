@@ -51,6 +51,20 @@ def healthy(at):
         check(found["verdict"] == "ok" and done.code == 0 and not bad(found), f"healthy {i}: {found['verdict']} {done.code} {bad(found)}")
 
 
+def cards_of_the_papers(at):
+    """Judged by what their specs say that healthy ones reach: as they are they are ok, and a slower one is not."""
+    for card in ("8800gts512", "9800gx2", "gts250", "gtx260", "gtx280", "gtx470", "gtx480", "gtx580", "tesla-s870", "tesla-s1070", "rtx2080ti", "a5000"):
+        done, found = judged("--device", f"sim:{os.path.join(DEVICES, card + '.json')}", "--level", "2")
+        check(found["verdict"] == "ok" and done.code == 0 and not bad(found), f"{card}: {found['verdict']} {done.code} {bad(found)}")
+    shown = run("check", "--device", f"sim:{os.path.join(DEVICES, 'gtx470.json')}")
+    check("judged by what its spec says of a healthy one; " in shown.out, shown.out)
+    slower = {"links": {"h2d": {"pinned": {"rate_gb_s": 2.6}}, "d2d": {"rate_gb_s": 33}}}
+    done, found = judged("--device", seeded(at, os.path.join(DEVICES, "tesla-s1070.json"), 1, **slower), "--level", "2")
+    slow = {f["metric"]: f["basis"] for f in bad(found)}
+    check(done.code == 3 and {"h2d_rate", "h2d_rate_1mib", "d2d_rate", "memory_rmw_rate"} <= set(slow) and "d2h_rate" not in slow and
+          all(basis.startswith("a healthy one by its spec: ") for basis in slow.values()), f"a slow S1070: {done.code} {slow}")
+
+
 def sick(at):
     for name, wanted in SICK.items():
         for i in range(TIMES):
@@ -402,7 +416,7 @@ def unfinished(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, whole_node, of_a_trace, second_look, one_of_two, outputs, nodes, failures, expectations,
+    for part in (healthy, cards_of_the_papers, sick, levels, whole_node, of_a_trace, second_look, one_of_two, outputs, nodes, failures, expectations,
                  references, unfinished):
         if part in (second_look, nodes, unfinished) and not h5py:
             print(f"not tried: {part.__name__}, as Python has no h5py")

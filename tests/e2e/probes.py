@@ -184,7 +184,7 @@ def products(where):
 def a_part(where):
     """Without all corners what there is is derived, and what lacks is said."""
     trace = os.path.join(where, "one.h5")
-    only = ["probe", "compute", "--device", "sim:gts250", "--quiet", "--output", trace]
+    only = ["probe", "compute", "--device", "sim:gts250", "--type", "fp32", "--quiet", "--output", trace]
     check(run(*only, "--shape", "blocks=1,threads=1,ilp=1").code == 0, "one shape")
     (device,) = derived(trace)
     p = by_name(device)
@@ -227,7 +227,7 @@ def on_the_host(where):
     plan = json.loads(run("probe", "compute", "--device", "host", "--type", "fp32,fp64", "--dry-run", "--json").out)
     check([p["title"] for p in plan["probes"]] == ["compute host fma fp32", "compute host fma fp64"], "also in JSON")
     check(plan["about_s"] > 0 and plan["transfers"] == [], "with the time it takes")
-    mixed = run("probe", "compute", "--device", "sim:gts250", "--quiet", "--output", os.path.join(where, "env.h5"),
+    mixed = run("probe", "compute", "--device", "sim:gts250", "--type", "fp32", "--quiet", "--output", os.path.join(where, "env.h5"),
                 env={"NPGPU_SHAPE": "blocks=1,threads=1"})
     check(mixed.code == 0 and len(shapes(os.path.join(where, "env.h5"))) == 1, f"options from the environment: {mixed.err}")
     two = os.path.join(where, "two.h5")

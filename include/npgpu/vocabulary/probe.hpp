@@ -61,8 +61,9 @@ enum class Operation {
   host_read,
 };
 // On a GPU two fp16 or bf16 lie in a register. Of tensor cores only: tf32 is fp32 of which 10 bits of mantissa are
-// used, fp8 has 4 bits of exponent and 3 of mantissa (E4M3).
-enum class DataType { fp32, fp64, int32, fp16, bf16, tf32, fp8, int8, int64 };
+// used, fp8 has 4 bits of exponent and 3 of mantissa (E4M3). int24: 24 bits of integers of 32, as Perez & Piccoli 2011
+// multiply and add them; simulated devices only.
+enum class DataType { fp32, fp64, int32, fp16, bf16, tf32, fp8, int8, int64, int24 };
 enum class Form {
   streaming,  // nothing waits for a result but the last step
   dependent,  // every step of a thread waits for the one before
@@ -77,8 +78,8 @@ inline constexpr std::array<std::string_view, 29> names_of<Operation>{
     "sum", "mma",  "wgmma",   "wgmma-fp16", "wgmma-sparse", "rcp",      "rsqrt",     "sin",      "ex2",      "lg2",
     "mul", "popc", "shuffle", "dpx",        "via-fp64",     "via-fp16", "via-int32", "prefetch", "host-read"};
 template <>
-inline constexpr std::array<std::string_view, 9> names_of<DataType>{"fp32", "fp64", "int32", "fp16", "bf16",
-                                                                    "tf32", "fp8",  "int8",  "int64"};
+inline constexpr std::array<std::string_view, 10> names_of<DataType>{"fp32", "fp64", "int32", "fp16",  "bf16",
+                                                                     "tf32", "fp8",  "int8",  "int64", "int24"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
 inline constexpr std::array<std::string_view, 9> names_of<Space>{"registers", "shared", "constant", "global",  "host",
@@ -134,7 +135,7 @@ inline bool counts_operations(const ProbeCase& c) {
   return c.operation == Operation::fma || (c.operation >= Operation::mma && c.operation <= Operation::wgmma_sparse);
 }
 inline bool is_whole_number(DataType type) {
-  return type == DataType::int32 || type == DataType::int8 || type == DataType::int64;
+  return type == DataType::int32 || type == DataType::int8 || type == DataType::int64 || type == DataType::int24;
 }
 inline bool is_host_timed(const ProbeCase& c) { return c.device == "host"; }
 std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"

@@ -100,6 +100,14 @@ Facts read_facts(const JsonObject& from) {
   return facts;
 }
 
+Facts read_healthy(const JsonObject& from) {
+  Facts facts;
+  each_key(from, healthy_figures, [&](const char* metric) {
+    facts.emplace_back(std::string("healthy_") + metric, from.number(metric, {0, 1e18, true}));
+  });
+  return facts;
+}
+
 Neighbour read_neighbour(const JsonObject& from) {
   Neighbour neighbour;
   neighbour.name = from.text("name");
@@ -119,6 +127,9 @@ Condition read_condition(const JsonObject& spec) {
   spec.maybe_object("facts", [&](const JsonObject& from) { condition.facts = read_facts(from); });
   spec.maybe_object("unread", [&](const JsonObject& from) {
     for (auto& fact : read_unread(from)) condition.facts.push_back(std::move(fact));
+  });
+  spec.maybe_object("healthy", [&](const JsonObject& from) {
+    for (auto& fact : read_healthy(from)) condition.facts.push_back(std::move(fact));
   });
   spec.maybe_object("counters", [&](const JsonObject& from) { condition.counters = read_counters(from); });
   spec.maybe_object("counters_rise", [&](const JsonObject& from) { condition.rise = read_counters(from); });

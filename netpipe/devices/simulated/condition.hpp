@@ -66,6 +66,12 @@ inline constexpr std::string_view stated_counters =
     "retired_pages_pending pcie_replays nvlinks_active nvlinks_inactive nvlink_replay_errors "
     "nvlink_recovery_errors nvlink_crc_errors c2c_links_active c2c_links_inactive xids xid_last";
 
+// What a spec may state under `healthy`, by the metrics of npgpu check and in their units: facts healthy_h2d_rate, ...
+inline constexpr std::string_view healthy_figures =
+    "h2d_rate d2h_rate h2d_rate_1mib d2h_rate_1mib h2d_time d2h_time copy_time d2d_rate memory_read_rate "
+    "memory_write_rate memory_copy_rate memory_triad_rate memory_rmw_rate compute_fp32_rate compute_fp64_rate "
+    "compute_int24_rate launch_time launch_done_time";
+
 struct Neighbour {
   std::string name;  // "python3 (4711)"
   std::uint32_t causes = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -171,7 +172,10 @@ Stream::~Stream() {
 
 void Stream::submit(const Route& route, std::uint64_t bytes) {
   const double noise = device_->noise_.operation();
-  const Seconds transfer{static_cast<double>(bytes) / route.link.bytes_per_s};
+  const bool has_turned = std::exchange(last_, route.engine).value_or(route.engine) != route.engine;
+  const bool is_other = has_turned && route.link.turned_bytes_per_s > 0;
+  const Seconds transfer{static_cast<double>(bytes) /
+                         (is_other ? route.link.turned_bytes_per_s : route.link.bytes_per_s)};
   Timeline::Operation operation;
   operation.engine = route.engine;
   operation.latency = device_->scaled(route.link.latency) * noise;

@@ -214,6 +214,7 @@ class Stream final : public DeviceTimer {
   Mark start_ = 0, stop_ = 0;
   std::uint64_t behind_gate_ = 0;
   bool timed_out_ = false;
+  std::optional<Timeline::Engine> last_;  // of the copy before
 };
 
 // The device called `id`, opened if it is not. It stays open, with one clock, as long as anyone holds it; who opens it

@@ -95,6 +95,8 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
       FIGURE(bulk_latency_cycles), FIGURE(box_latency_cycles), FIGURE(fma_latency_cycles),
       FIGURE(memory_latency_cycles), FIGURE(fault_bytes);
   INSTRUCTIONS(INSTRUCTION)
+  INSTRUCTION(mad24);  // of cards before 2012: no probe needs it
+  m.memory_latency_all_cycles = figure_or(spec, "memory_latency_all_cycles", m.memory_latency_cycles);
 #undef COUNT
 #undef FIGURE
 #undef INSTRUCTION

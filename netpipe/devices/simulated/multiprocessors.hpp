@@ -94,10 +94,11 @@ struct Multiprocessors {
   std::uint32_t block_threads = 0;  // most, of a block
   // 0: they set no limit. The last is what each block takes besides its own.
   std::uint32_t registers = 0, shared_bytes = 0, shared_reserved_bytes = 0;
-  double clock_hz = 0;               // at which kernels run
-  double max_clock_hz = 0;           // the highest, by which limits go
-  double fma_latency_cycles = 0;     // until a dependent one can issue
-  double memory_latency_cycles = 0;  // of a load
+  double clock_hz = 0;                   // at which kernels run
+  double max_clock_hz = 0;               // the highest, by which limits go
+  double fma_latency_cycles = 0;         // until a dependent one can issue
+  double memory_latency_cycles = 0;      // of a load, where one SM loads
+  double memory_latency_all_cycles = 0;  // where all do
   double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();
   double transaction_bytes = 32;  // least that the bus moves
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();
@@ -131,7 +132,7 @@ struct Multiprocessors {
   struct Instructions {
     double lanes = 0, latency_cycles = 0;
   };
-  Instructions int64_add, special, fp64, int64_mul, convert, convert_fp16, convert_fp64, popc, shuffle, dpx;
+  Instructions int64_add, special, fp64, int64_mul, convert, convert_fp16, convert_fp64, popc, shuffle, dpx, mad24;
 };
 
 enum class Need {

@@ -23,7 +23,8 @@ Seconds time_or_zero(const JsonObject& from, const std::string& key) {
 }
 
 Link read_link(const JsonObject& from) {
-  return {from.number("rate_gb_s", rate_gb_s) * 1e9, time_or_zero(from, "latency_us"), time_or_zero(from, "gap_us")};
+  return {from.number("rate_gb_s", rate_gb_s) * 1e9, time_or_zero(from, "latency_us"), time_or_zero(from, "gap_us"),
+          from.number_or("turned_gb_s", 0, rate_gb_s) * 1e9};
 }
 
 void read_links(const JsonObject& from, Spec& spec) {
@@ -103,7 +104,7 @@ constexpr HardwareKeys hardware_keys[] = {
     // Resident on an SM; block_threads is the most of a block.
     counts("warps blocks block_threads"),
     // Shares of the rate of reads and writes together; the bus moves whole transactions.
-    figures("fma_latency_cycles memory_latency_cycles memory_read_share memory_write_share"),
+    figures("fma_latency_cycles memory_latency_cycles memory_latency_all_cycles memory_read_share memory_write_share"),
     counts("transaction_bytes"),
     figures("sm_bytes_per_cycle"),
     counts("shared_banks bank_bytes sector_bytes line_bytes"),
@@ -122,7 +123,8 @@ constexpr HardwareKeys hardware_keys[] = {
             "instructions_convert_cycles instructions_convert_fp16_lanes instructions_convert_fp16_cycles "
             "instructions_convert_fp64_lanes instructions_convert_fp64_cycles instructions_popc_lanes "
             "instructions_popc_cycles instructions_shuffle_lanes instructions_shuffle_cycles "
-            "instructions_dpx_lanes instructions_dpx_cycles constant_bytes_per_cycle"),
+            "instructions_dpx_lanes instructions_dpx_cycles instructions_mad24_lanes instructions_mad24_cycles "
+            "constant_bytes_per_cycle"),
     counts("branch_lanes shared_atomic_lanes"),
     figures("l2_atomics_g_s l2_atomics_one_word_g_s"),
     counts("hardware_queues"),
@@ -147,7 +149,8 @@ constexpr HardwareKeys hardware_keys[] = {
     // How fast the driver clears freed memory, and the time of a read meanwhile over that of one alone.
     figures("clears_gb_s clearing_slows"),
     figures("call_graph_launch_us graph_chain_kernel_us graph_fork_kernel_us call_graph_instantiate_us "
-            "graph_instantiate_kernel_us call_graph_update_us graph_update_kernel_us interface_row_us"),
+            "graph_instantiate_kernel_us call_graph_update_us graph_update_kernel_us interface_row_us "
+            "partition_gb_s"),
     // What npgpu pieces times.
     figures("pieces_loop_call_us pieces_loop_host_us pieces_loop_piece_us"),
     shares("pieces_loop_share"),
@@ -240,6 +243,7 @@ void add_link(Facts& facts, const std::string& prefix, const Link& link) {
   facts.emplace_back(prefix + "_gb_s", link.bytes_per_s / 1e9);
   facts.emplace_back(prefix + "_latency_us", microseconds(link.latency));
   facts.emplace_back(prefix + "_gap_us", microseconds(link.gap));
+  if (link.turned_bytes_per_s > 0) facts.emplace_back(prefix + "_turned_gb_s", link.turned_bytes_per_s / 1e9);
 }
 
 // "write-combined" -> "write_combined": fact names are snake_case.

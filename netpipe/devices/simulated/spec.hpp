@@ -20,6 +20,7 @@ struct Link {
   double bytes_per_s = 0;
   Seconds latency{0};
   Seconds gap{0};
+  double turned_bytes_per_s = 0;  // of a copy that follows one the other way in its stream; 0: the same
 };
 
 // What the calling thread pays for each form of call.

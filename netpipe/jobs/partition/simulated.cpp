@@ -2,7 +2,8 @@
 // device's manual clock. The exact truth is known for all that is measured of it.
 //
 // A thread of a kernel takes a step for each row of its sub-system: it loads the row's four numbers, and in stage 3
-// writes one. The host takes hardware.interface_row_us for each row of the interface system.
+// writes one; all of them reach hardware.partition_gb_s, twice the rate of d2d where it is not given. The host takes
+// hardware.interface_row_us for each row of the interface system.
 #include <fmt/format.h>
 
 #include "netpipe/jobs/partition/runner.hpp"
@@ -20,6 +21,8 @@ class SimulatedPartitionRunner final : public SimulatedRunner<PartitionRunner> {
  public:
   SimulatedPartitionRunner(const Backend<Partitions>& backend, const std::string& id) : SimulatedRunner(backend, id) {
     costs_.stream_create = Seconds{0};  // they are there already
+    if (const double own = number_fact(device_->spec().hardware, "partition_gb_s"); own > 0)
+      multiprocessors_.bus_bytes_per_s = own * 1e9;
   }
 
  private:

@@ -46,12 +46,10 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool more = figure.allowed() == Allowed::at_least;
   const Referred reference = reference_for(findings, figure.metric);
   // GPUs of the same model with a faster link are no reference for one in a lesser slot; the user's own is.
-  const auto& own = findings.rules.figures;
-  const bool is_own = std::ranges::any_of(own, [&](const auto& one) { return &one == reference.figure; });
   const bool is_of_host = figure.metric.starts_with("h2d_rate") || figure.metric.starts_with("d2h_rate");
-  const bool is_beyond_slot = is_of_host && reference.figure && copies_go_over_pcie(findings.device) &&
+  const bool is_beyond_slot = is_of_host && reference.is_model && copies_go_over_pcie(findings.device) &&
                               reference.figure->value > best_pcie_rate(findings.device);
-  if (reference.figure && (is_own || !is_beyond_slot)) {
+  if (reference.figure && !is_beyond_slot) {
     const double tolerance =
         std::isnan(reference.figure->tolerance) ? metric_row(figure.metric)->tolerance : reference.figure->tolerance;
     return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
@@ -102,7 +100,10 @@ bool is_part_of_gpu(const DeviceRecord& of) { return of.fact("mig_mode") > 0 || 
 
 Referred reference_for(const Findings& findings, std::string_view metric) {
   for (const ReferenceFigure& figure : findings.rules.figures)
-    if (figure.metric == metric && is_figure(figure.value)) return {&figure, "reference " + findings.rules.reference};
+    if (figure.metric == metric && is_figure(figure.value)) return {figure, "reference " + findings.rules.reference};
+  if (const double healthy = findings.device.fact("healthy_" + std::string(metric));
+      findings.device.simulated && healthy > 0)
+    return {ReferenceFigure{std::string(metric), healthy, {}}, "a healthy one by its spec"};
   const ModelReference* const model = findings.rules.by_model ? reference_of_model(findings.device.name) : nullptr;
   if (!model || is_part_of_gpu(findings.device)) return {};
   const bool is_same_host =
@@ -110,7 +111,7 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
       (findings.device.simulated || text_fact(findings.device.host, "cpu_model") == model->host_cpu);
   for (const ReferenceFigure& figure : model->figures)
     if (figure.metric == metric && (is_same_host || !figure.depends_on_host))
-      return {&figure, fmt::format("{} healthy {}s", model->cards, model->model)};
+      return {figure, fmt::format("{} healthy {}s", model->cards, model->model), true};
   return {};
 }
 

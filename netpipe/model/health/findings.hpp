@@ -132,11 +132,12 @@ std::string metric_kind(const std::string& metric);
 // Four digits: "55.33 GB/s", "3.750 us". What is no number is "-".
 std::string figure_text(double value, const std::string& unit);
 
-// The figure of a good GPU that a metric is compared with: that of the user's reference, or of healthy GPUs of its
-// model.
+// The figure of a good GPU that a metric is compared with: that of the user's reference, of a simulated one's spec, or
+// of healthy GPUs of its model.
 struct Referred {
-  const ReferenceFigure* figure = nullptr;  // null: there is none
-  std::string of{};                         // "reference node7.h5", "7 healthy H200s"
+  std::optional<ReferenceFigure> figure{};
+  std::string of{};       // "reference node7.h5", "a healthy one by its spec", "7 healthy H200s"
+  bool is_model = false;  // of other GPUs, in whatever slots
 };
 Referred reference_for(const Findings&, std::string_view metric);
 
