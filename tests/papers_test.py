@@ -9,11 +9,12 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..")
 sys.path += [os.path.join(HERE, "e2e"), os.path.join(ROOT, "plots")]
-from npgpu.study.partitions import evaluate  # noqa: E402
+from npgpu.study.partitions import evaluate, held_out  # noqa: E402
 from npgpu_run import Checks, run  # noqa: E402
 
 check = Checks()
@@ -103,7 +104,7 @@ def products():
 
 
 def parameters(trace):
-    device = next(d for d in asked("derive", trace)["devices"] if d["device"] == "cuda:0")
+    device = next(d for d in asked("derive", trace)["devices"] if d["device"].startswith(("cuda:0", "sim:")))
     return {p["name"]: p["estimate"]["value"] for p in device["parameters"]}
 
 
@@ -123,11 +124,19 @@ def streams_and_corners():
                                      ("threads that fill a pipe (N_PPipe)", "N_PPipe", "N_PPipe", lambda v: f"{v:.1f}"),
                                      ("instructions in a pipe (L_Pipe)", "L_Pipe", "L_Pipe", lambda v: f"{v:.1f}"),
                                      ("memory, read and written, GB/s", "B AA", "B", lambda v: f"{v:.0f}"),
-                                     ("blocks that fill memory (N_MINBl)", "N_MINBl", "N_MINBl", lambda v: f"{v:.0f}")):
+                                     ("blocks that fill memory (N_MINBl)", "N_MINBl", "N_MINBl", lambda v: f"{v:.0f}"),
+                                     ("full blocks over one-thread blocks (W_bus)", "W_bus", "W_bus", lambda v: f"{v:.1f}"),
+                                     ("one-thread blocks in flight (T_delay)", "T_delay", "T_delay", lambda v: f"{v:.0f}")):
         value = new[name] / 1e9 if name in ("P", "B") else new[name]
         then = [old[gpu, figure] for gpu in gpus]
         then = [f"{float(v):.0f}" if name == "P" else f"{float(v):.1f}" if name == "B" else v for v in then]
         row(first, *then, how(value))
+    device = next(d for d in asked("derive", "h200_rounds.h5")["devices"] if d["device"] == "cuda:0")
+    threads = {p["name"]: p["estimate"] for p in device["parameters"] if p["name"].endswith(" threads")}
+    for rate in ("Cp_AA", "Cp_OA", "B_AA", "B_OA"):
+        e = threads[f"{rate} threads"]
+        last = f", over {e['low']:.0f}" if e["low"] > 1 else ""
+        row(f"threads of a block from which {rate} stays", *(old[gpu, "threads of a block from which " + rate.replace("_", " ")] for gpu in gpus), f"{e['value']:.0f}{last}")
     said(f"Computing power grew {new['P'] / 1e9 / float(old['GTX 260', 'Cp AA']):.0f} times over the GTX 260, memory "
          f"{new['B'] / 1e9 / float(old['GTX 260', 'B AA']):.0f} times")
     said(f"fastest shapes {new['N_MINBl streaming']:.0f} do")
@@ -181,6 +190,121 @@ def partitions():
     said(f"these are {100 * theirs['median']:.1f} % and {100 * theirs['p95']:.1f} %, and {100 * ours['median']:.1f} % and {100 * ours['p95']:.1f} %")
 
 
+def half_for_fp32():
+    text = " ".join(run("report", os.path.join(ROOT, "data/traces/h200_partition.h5"), "--case", "partitions").out.split())
+    counts = re.search(r"number of streams is fp64's at (\d+) of (\d+) sizes, half of it at (\d+)", text)
+    costs = re.search(r"cost fp32 ([\d.]+) % in the median and ([\d.]+) % at most over its best, as many ([\d.]+) % in the median and ([\d.]+) %", text)
+    check(counts and costs and "half for fp32 is no better" in text, f"half for fp32: {text[-900:]}")
+    said(f"half at {counts[3]} of {counts[2]} sizes and as many at {counts[1]}")
+    said(f"cost fp32 {costs[1]} % in the median and {costs[2]} % at most. As many cost {costs[3]} % and {costs[4]} %")
+    parts = held_out(next(s for s in asked("report", "h200_partition.h5")["partition_studies"] if s["type"] == "fp64"))["big"]
+    table3 = {(r[0], r[1]): float(r[3]) for r in printed("003_table3_quality.csv")}
+    said(f"R2 {table3['training', 'R2']:.3f} and {table3['test', 'R2']:.3f}. On an H200 they have {parts['training']['R2']:.3f} and {parts['test']['R2']:.3f}")
+
+
+def measured(folder, command, device, *options):
+    """What npgpu finds of a simulated card, by one trial: there is no noise."""
+    trace = os.path.join(folder, f"{device.split(':')[1]}.h5")
+    made = run(command, "--device", device, "--schedule", "classic", "--trials", "1", "--rounds", "1", "--output", trace, "--quiet", "--force", *options)
+    check(made.code == 0, f"{command} {device}: {made.err}")
+    return trace
+
+
+def cards(folder):
+    """The papers' GPUs, simulated: found as printed, to the last digit, or the page gives the reason."""
+    old = {(gpu, figure): value for gpu, figure, value in printed("002_four_corners.csv")}
+    gpus = ("GTS 250", "GTX 260", "GTX 470")
+    found = {gpu: parameters(measured(folder, "probe", "sim:" + gpu.replace(" ", "").lower(), "compute,bandwidth")) for gpu in gpus}
+
+    def as_printed(first, figure, name, scale=1, places=None):
+        """Numbers with the digits that the paper prints, or so many places."""
+        cells = []
+        for gpu in gpus:
+            text = old[gpu, figure] if places is None else f"{float(old[gpu, figure]):.{places}f}"
+            cells.append(f"{text}, {found[gpu][name] / scale:.{len(text.partition('.')[2])}f}")
+        row(first, *cells)
+        return [tuple(cell.split(", ")) for cell in cells]
+
+    same = [as_printed("P, 24-bit multiply-adds, GFLOPS", "Cp AA", "P int24", 1e9, 1), as_printed("SM", "SM", "SM int24"),
+            as_printed("N_PPipe", "N_PPipe", "N_PPipe int24"), as_printed("L_Pipe", "L_Pipe", "L_Pipe int24"),
+            as_printed("B, GB/s", "B AA", "B", 1e9, 1), as_printed("N_MINBl", "N_MINBl", "N_MINBl"),
+            as_printed("W_bus", "W_bus", "W_bus"), as_printed("T_delay", "T_delay", "T_delay")]
+    check([pair for line in same for pair in line if pair[0] != pair[1]] == [("98.37", "98.33")], "only a slip of the paper differs")
+    said(f"its B_AO over its B_OO is {float(old['GTX 470', 'B AO']) / float(old['GTX 470', 'B OO']):.2f}")
+    for rate in ("Cp AA", "Cp OA", "B AA", "B OA"):
+        name = rate.replace(" ", "_")
+        as_printed(f"threads, {name}", f"threads of a block from which {rate}", f"{name} threads" + (" int24" if rate.startswith("Cp") else ""))
+
+    t_sc = {gpu: 1000 * float(value) for gpu, figure, value in printed("000_stream_creation.csv") if figure == "t_sc ms"}
+    cells = []
+    for gpu, printed_us in t_sc.items():
+        us = parameters(measured(folder, "streams", "sim:" + gpu.replace(" ", "").lower(), "--experiment", "overheads"))["t_sc"]
+        check(abs(us / printed_us - 1) < 0.001, f"{gpu}: {us} us to create a stream")
+        cells.append(f"{printed_us:.0f}, {us:.0f}")
+    row("to create a stream: printed, found", *cells)
+
+
+def card_of_allada(folder):
+    rates = dict(printed("004_rates.csv"))
+    device = "sim:tesla-s1070"
+    copies_of = measured(folder, "transfer", device, "--pattern", "stream,pingpong", "--memory", "pageable,pinned", "--direction", "h2d,d2h",
+                         "--sizes", "16MiB,32MiB,64MiB,192MiB", "--repeats", "50")
+    series = json.loads(run("report", copies_of, "--json").out)["transfers"]
+
+    def rate(pattern, direction, memory, mib=192):
+        one = next(s for s in series if (s["case"]["pattern"], s["case"]["direction"], s["case"]["memory"]) == (pattern, direction, memory))
+        return next(p["rate_bytes_per_s"]["value"] / 1e9 for p in one["lanes"][0]["points"] if p["bytes"] == mib << 20)
+
+    for first, name, pattern, direction, memory in (("copies to it, pinned", "to the device pinned", "stream", "h2d", "pinned"),
+                                                    ("copies from it, pinned", "from the device pinned", "stream", "d2h", "pinned"),
+                                                    ("copies from it, paged", "from the device paged", "stream", "d2h", "pageable"),
+                                                    ("round trips, pinned", "ping-pong pinned", "pingpong", "h2d", "pinned"),
+                                                    ("round trips, paged", "ping-pong paged", "pingpong", "h2d", "pageable")):
+        text = rates[name]
+        again = f"{rate(pattern, direction, memory):.{len(text.partition('.')[2])}f}"
+        check(again == text, f"{first}: {again}")
+        row(first, text, again)
+    paged = [(float(netpipe) / 1000, rate("stream", "h2d", "pageable", int(size) >> 20)) for _, _, size, netpipe in printed("004_table2_sdk.csv")]
+    row("copies to it, paged, 16, 32 and 64 MiB", ", ".join(f"{p:.2f}" for p, _ in paged), ", ".join(f"{f:.2f}" for _, f in paged))
+    said(f"grows by {100 * (paged[-1][0] / paged[0][0] - 1):.0f} % from 16 to 64 MiB")
+    to, back = (float(rates[f"{way} the device pinned"]) for way in ("to", "from"))
+    paged_back = float(rates["from the device paged"])
+    said(f"{2 / (1 / to + 1 / back):.2f} and {2 / (1 / paged[-1][0] + 1 / paged_back):.2f} GB/s")
+    within = json.loads(run("report", measured(folder, "transfer", device, "--direction", "d2d", "--sizes", "192MiB", "--repeats", "50"), "--json").out)["transfers"][0]
+    row("copies within it", rates["within the device with read and write counted"], f"{2e-9 * within['lanes'][0]['points'][0]['rate_bytes_per_s']['value']:.0f}")
+    new = parameters(measured(folder, "probe", device, "gemm", "--shape", "square=8128"))
+    table = {r[0]: [float(v) for v in r[1:]] for r in printed("004_table3_gemm.csv")}
+    left = []
+    for at, name, type_, size in ((0, "SGEMM", "fp32", 4), (1, "DGEMM", "fp64", 8)):
+        row(f"{name} with copies", rates[f"{name} with copies over without"], f"{new[f'gemm {type_} copied in turn']:.2f}")
+        check(abs(new[f"gemm {type_}"] / 1e9 / table["64"][at] - 1) < 1e-3, f"{name}: {new[f'gemm {type_}']}")
+        alone, matrix = 2 * 8128**3 / table["64"][at] / 1e9, size * 8128**2 / 1e9
+        left.append(alone / (alone + 3 * matrix / paged[-1][0] + matrix / paged_back))
+    said(f"paged memory, {left[0]:.2f} and {left[1]:.2f} would remain")
+
+
+def cards_of_veneva(folder):
+    table1 = {int(r[0]): float(r[5]) for r in printed("003_table1_overlapped.csv")}
+    table2 = {int(r[0]): [float(c) for c in r[1:]] for r in printed("003_table2_size_1e6.csv")}
+    table4 = {int(r[0]): int(r[1]) for r in printed("003_table4_optimum.csv")}
+
+    def sizes_of(device):
+        trace = measured(folder, "partition", device, "--type", "fp64")
+        return {s["size"]: s for s in json.loads(run("report", trace, "--json").out)["partition_studies"][0]["sizes"]}
+
+    sizes = sizes_of("sim:rtx2080ti")
+    for size, text in ((4 * 10**6, "4*10^6"), (4 * 10**7, "4*10^7")):
+        row(f"what streams hide, {text} unknowns, ms", f"{table1[size]:.3f}", f"{sizes[size]['sum_us'] / 1000:.3f}")
+    times = {p["streams"]: p["time_us"] / 1000 for p in sizes[10**6]["points"]}
+    row("10^6 unknowns, not streamed, ms", f"{table2[8][1]:.3f}", f"{times[1]:.3f}")
+    row("10^6 unknowns, 8 streams, ms", f"{table2[8][0]:.3f}", f"{times[8]:.3f}")
+    other = [size for size, one in sizes.items() if one["best"] != table4[size]]
+    row("best numbers of streams as printed, of 25 sizes", 25, 25 - len(other))
+    said("The other six sizes are from 4*10^4 to 10^6")
+    check((len(other), min(other), max(other)) == (6, 4 * 10**4, 10**6), f"other than printed: {other}")
+    said(f"and {sum(one['best'] == table4[size] for size, one in sizes_of('sim:a5000').items())} of 25 do")
+
+
 def commands():
     """Every npgpu command of the page plans, where a device is asked for, on a simulated one; every figure is one."""
     figures = set(os.listdir(os.path.join(ROOT, "plots/npgpu/plots")))
@@ -214,5 +338,10 @@ products()
 streams_and_corners()
 tables_of_the_partition_method()
 partitions()
+half_for_fp32()
+with tempfile.TemporaryDirectory(prefix="npgpu-papers-") as scratch:
+    cards(scratch)
+    card_of_allada(scratch)
+    cards_of_veneva(scratch)
 commands()
 check.finish()
