@@ -81,6 +81,10 @@ def copies():
     said(f"differ by {100 * apart[0]:.1f} % at 16 MiB")
     check(apart == sorted(apart, reverse=True), "and by less beyond")
     said(f"At 192 MiB they fall to {rate('stream', 'h2d', 'pageable', 192, **blocking):.1f} GB/s")
+    times = [{p["bytes"]: p["time_us"]["value"] for p in one["lanes"][0]["points"]} for memory in ("pageable", "pinned") for one in series
+             if (one["case"]["module"], one["case"]["pattern"], one["case"]["memory"]) == ("cudaMemcpy", "pingpong", memory)]
+    ratios = sorted(times[0][size] / times[1][size] for size in times[0].keys() & times[1].keys())
+    said(f"they take {ratios[0]:.1f} to {ratios[-1]:.1f} times as long")
     both = next(s for s in series if s["case"]["pattern"] == "duplex" and s["case"]["module"] == "cudaMemcpy")
     said(f"bring {both['together']['points'][-1]['rate_bytes_per_s']['value'] / 1e9:.0f} GB/s")
 

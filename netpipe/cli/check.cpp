@@ -145,7 +145,9 @@ std::string what_decided(const CheckReport& check, const Rules& rules) {
   std::set<std::string> by_model;
   for (const auto& [model, limits] : models) {
     const std::string healthy = reference_text(model);
-    if (limits.are_by_healthy) by_model.insert(healthy + (limits.are_of_clocks ? " (clocks only)" : ""));
+    if (limits.are_by_healthy)
+      by_model.insert((healthy.empty() ? "what its spec says of a healthy one" : healthy) +
+                      (limits.are_of_clocks ? " (clocks only)" : ""));
     else if (!limits.are_by_reference && check.soaks.empty())
       by_model.insert(fmt::format("what link, clocks and widths allow{}",
                                   healthy.empty() ? " (only coarse limits for this model)" : ""));

@@ -56,6 +56,8 @@ def cards_of_the_papers(at):
     for card in ("8800gts512", "9800gx2", "gts250", "gtx260", "gtx280", "gtx470", "gtx480", "gtx580", "tesla-s870", "tesla-s1070", "rtx2080ti", "a5000"):
         done, found = judged("--device", f"sim:{os.path.join(DEVICES, card + '.json')}", "--level", "2")
         check(found["verdict"] == "ok" and done.code == 0 and not bad(found), f"{card}: {found['verdict']} {done.code} {bad(found)}")
+    shown = run("check", "--device", f"sim:{os.path.join(DEVICES, 'gtx470.json')}")
+    check("judged by what its spec says of a healthy one; " in shown.out, shown.out)
     slower = {"links": {"h2d": {"pinned": {"rate_gb_s": 2.6}}, "d2d": {"rate_gb_s": 33}}}
     done, found = judged("--device", seeded(at, os.path.join(DEVICES, "tesla-s1070.json"), 1, **slower), "--level", "2")
     slow = {f["metric"]: f["basis"] for f in bad(found)}

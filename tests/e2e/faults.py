@@ -19,7 +19,7 @@ SMALL = json.load(open(os.path.join(SOURCE, "data/devices/gts250.json")))
 SMALL["hardware"].update(sms=2, block_threads=32, warps=2, blocks=2)
 # Of each kind its device, its commands, and how many calls a run has: two cases, or one.
 KINDS = {
-    "probes": (SMALL, [["probe", "compute,bandwidth", "--operation", "fma,read", "--repeats", "2", *QUICK]], 10, 400),
+    "probes": (SMALL, [["probe", "compute,bandwidth", "--operation", "fma,read", "--type", "fp32", "--repeats", "2", *QUICK]], 10, 400),
     "jobs": (SMALL, [["streams", "--bytes-in", "4KiB", "--bytes-out", "4KiB", "--kernel", "compute,none", "--threads", "32", "--chunks", "1,2",
                       *QUICK]], 10, 100),
     "transfers": (BASE, [[*COPIES, *BOTH], [*COPIES, *BOTH, "--async"], [*COPIES, *BOTH, "--pattern", "pingpong"],

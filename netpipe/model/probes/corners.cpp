@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "netpipe/model/kernels/kernel_figures.hpp"
@@ -311,6 +312,72 @@ void add_form(const ProbeSeries& series, const char* suffix, const char* form, D
 }
 
 }  // namespace
+
+std::optional<ThreadPlateau> plateau_of(const ProbeSeries& series, Corner corner) {
+  constexpr double reached = 0.97;
+  const std::vector<ProbeResult> rates = rates_of(series);
+  // One thread, too: there the rate is that of All-One or One-One.
+  std::vector<const ProbeResult*> points = points_at(rates, corner, series.layout.units);
+  std::ranges::copy(points_at(rates, corner == aa ? ao : oo, series.layout.units), std::back_inserter(points));
+  std::map<std::uint32_t, const ProbeResult*> fastest;  // by threads
+  for (const ProbeResult* r : points) {
+    if (r->axes.ilp != 1 || r->axes.access_bytes > word_bytes || r->axes.one_block_per_sm) continue;
+    const ProbeResult*& known = fastest[r->axes.threads];
+    if (!known || r->rate.value > known->rate.value) known = r;
+  }
+  if (fastest.size() < 3) return std::nullopt;
+  const auto by_rate = [](const auto& one) { return one.second->rate.value; };
+  // One visit has no interval: its value stands for both ends.
+  const auto low = [](const Estimate& e) { return std::isfinite(e.low) ? e.low : e.value; };
+  const auto high = [](const Estimate& e) { return std::isfinite(e.high) ? e.high : e.value; };
+  const Estimate best = std::ranges::max_element(fastest, {}, by_rate)->second->rate;
+  const ProbeResult *below = nullptr, *first = nullptr, *surely = nullptr;
+  std::string doubts;
+  for (const auto& [threads, r] : fastest) {
+    if (!first && high(r->rate) < reached * low(best)) below = r;
+    if (!first && r->rate.value >= reached * best.value) first = r;
+    if (first && !surely && low(r->rate) >= reached * high(best)) surely = r;
+    for (const std::string& doubt : r->doubts)
+      if (doubts.empty()) add_note(doubts, fmt::format("at {} threads: {}", threads, doubt));
+  }
+  const auto estimate = [&](auto count, std::string unit) {
+    const double value = count(*first);
+    return Estimate{value, below && below->axes.threads > 1 ? count(*below) : 1.0, surely ? count(*surely) : value,
+                    std::move(unit),
+                    fmt::format("first of {} numbers that reaches {:g} % of the best", fastest.size(), 100 * reached)};
+  };
+  const Layout& l = series.layout;
+  const auto warps = [&](const ProbeResult& r) {
+    const std::uint32_t lanes = std::max(l.lanes, 1u);
+    const double of_block = std::ceil(static_cast<double>(r.axes.threads) / lanes);
+    const double resident =
+        std::min<double>(std::floor(l.max_threads_per_unit / (of_block * lanes)), std::max(l.max_blocks_per_unit, 1u));
+    const double blocks = l.units > 0 ? std::ceil(static_cast<double>(r.axes.blocks) / l.units) : 1;
+    return of_block * std::min(blocks, std::max(resident, 1.0));
+  };
+  return ThreadPlateau{estimate([](const ProbeResult& r) { return static_cast<double>(r.axes.threads); }, "threads"),
+                       estimate(warps, "warps"), doubts};
+}
+
+void add_plateaus(const ProbeSeries& series, const std::string& rate, const std::string& suffix,
+                  DeviceParameters& into) {
+  if (has_cores(series)) return;  // their threads are lanes
+  const auto add = [&](const std::string& name, const Estimate& estimate, const char* meaning,
+                       const ThreadPlateau& of) {
+    Parameter p = parameter(name + suffix, estimate, meaning, of.doubts);
+    leave_unchecked(p, "a number of threads has no reference");
+    into.parameters.push_back(std::move(p));
+  };
+  for (const Corner corner : {aa, oa}) {
+    const std::optional<ThreadPlateau> plateau = plateau_of(series, corner);
+    if (!plateau) continue;
+    const std::string name = rate + (corner == aa ? "_AA" : "_OA");
+    add(name + " threads", plateau->threads, "threads of a block from which the rate stays the same, at ilp 1",
+        *plateau);
+    if (corner == aa && series.layout.max_threads_per_unit > 0)
+      add(name + " warps", plateau->warps, "warps of a unit from which the rate stays the same, at ilp 1", *plateau);
+  }
+}
 
 void derive_rate(const ProbeSeries& series, const std::string& name, DeviceParameters& into) {
   add_rate(corners_of(series), series.limit, name, into);
