@@ -93,7 +93,7 @@ int main() {
   fleet_json(std::cout, {});
   forecast_json(std::cout, forecast);
   const DeviceModel device;
-  kernel_json(std::cout, {device, {}});
+  kernel_json(std::cout, {&device, {}});
   parameters_json(std::cout, {});
   piece_advice_json(std::cout, {});
   cli::plan_json(std::cout, {}, {});

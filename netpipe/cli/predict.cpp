@@ -355,7 +355,7 @@ void refuse_threads(const Options& options) {
 
 // The kernel alone, of which nothing is copied.
 int predict_kernel(const Options& options, const DeviceModel& device) {
-  const KernelReport of{device, time_of_kernel(device, parse_kernel_counts(options))};
+  const KernelReport of{&device, time_of_kernel(device, parse_kernel_counts(options))};
   if (options.on("json")) kernel_json(std::cout, of);
   else kernel_text(std::cout, of, terminal_style());
   return exit_code::done;

@@ -49,17 +49,17 @@ void kernel_figures_table(Document& doc, const KernelTime& t) {
 
 void kernel_text(std::ostream& out, const KernelReport& of, const TextStyle& style) {
   Document doc;
-  doc.title(fmt::format("time of a kernel on {} ({})", of.device.device, of.device.device_name), of.device.simulated);
+  doc.title(fmt::format("time of a kernel on {} ({})", of.device->device, of.device->device_name), of.device->simulated);
   kernel_lines(doc, of.time);
   doc.gap();
   kernel_figures_table(doc, of.time);
-  for (const auto* notes : {&of.device.warnings, &of.time.notes})
+  for (const auto* notes : {&of.device->warnings, &of.time.notes})
     for (const std::string& note : *notes) doc.note(note);
   out << to_text(doc, style);
 }
 
-NPGPU_FORM(KernelReport, within<&T::device, &DeviceModel::device>, within<&T::device, &DeviceModel::device_name>,
-           within<&T::device, &DeviceModel::simulated>, within<&T::device, &DeviceModel::warnings>,
+NPGPU_FORM(DeviceModel, &T::device, &T::device_name, &T::simulated, &T::warnings);
+NPGPU_FORM(KernelReport, in_place<[](const T& of) -> const DeviceModel& { return *of.device; }>,
            called<"kernel", &T::time>);
 
 void kernel_json(std::ostream& out, const KernelReport& of) { write_document(out, "npgpu-kernel", 1, of); }

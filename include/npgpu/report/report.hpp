@@ -130,8 +130,8 @@ void simulation_chrome(std::ostream&, const Simulation&);
 // How long a job takes in n streams on a measured device, which n is best, and what is advised.
 // A kernel that nobody has run yet, alone.
 struct KernelReport {
-  const DeviceModel& device;
-  KernelTime time;
+  const DeviceModel* device = nullptr;
+  KernelTime time{};
 };
 void kernel_text(std::ostream&, const KernelReport&, const TextStyle&);
 void kernel_json(std::ostream&, const KernelReport&);
