@@ -195,8 +195,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Number of the kernel's blocks. A chunk's kernel then takes as many waves as its blocks need. A chunk of less "
         "than one block takes as long as one block."}},
       {"flops", {"COUNT", "Arithmetic operations of the whole kernel: 2e12. A multiply-add is two."}},
-      {"bytes-moved", {"SIZE", "Bytes of the whole kernel between registers and memory, read and written together."}},
-      {"bytes-written", {"SIZE", "Of --bytes-moved, those that are written. Default: not known, about half."}},
+      {"bytes-moved", {"BYTES", "Bytes of the whole kernel between registers and memory, read and written together."}},
+      {"bytes-written", {"BYTES", "Of --bytes-moved, those that are written. Default: not known, about half."}},
       {"random", {"", "A thread's words lie anywhere, so that each brings a sector of 32 B."}},
       {"in-flight",
        {"N",

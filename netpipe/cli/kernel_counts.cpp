@@ -7,10 +7,21 @@
 
 namespace npgpu::cli {
 
+namespace {
+
+// A size, or 12e9.
+double parse_bytes(const Options& options, const char* option) {
+  const std::string text = options.text(option);
+  const bool has_exponent =
+      text.find_first_of("eE") != std::string::npos && text.find_first_of("iB") == std::string::npos;
+  return has_exponent ? parse_operations(option, text) : static_cast<double>(parse_size(option, text));
+}
+
+}  // namespace
+
 bool counts_a_kernel(const Options& options) { return options.has("flops") || options.has("bytes-moved"); }
 
 KernelCounts parse_kernel_counts(const Options& options) {
-  constexpr double most_flops = 1e24;
   constexpr std::uint64_t most_registers = 255, most_in_flight = 64;
   if (options.has("kernel-ms"))
     throw Error(ErrorKind::usage,
@@ -21,10 +32,10 @@ KernelCounts parse_kernel_counts(const Options& options) {
                 "--blocks is missing: --flops and --bytes-moved are of a kernel of so many --blocks "
                 "of --threads");
   KernelCounts c;
-  if (const auto text = options.maybe("flops")) c.flops = parse_number("flops", *text, 0, most_flops);
+  if (const auto text = options.maybe("flops")) c.flops = parse_operations("flops", *text);
   if (const auto text = options.maybe("bytes-moved")) c.bytes = static_cast<double>(parse_size("bytes-moved", *text));
-  if (const auto text = options.maybe("bytes-written")) {
-    c.bytes_written = static_cast<double>(parse_size("bytes-written", *text));
+  if (options.has("bytes-written")) {
+    c.bytes_written = parse_bytes(options, "bytes-written");
     if (c.bytes_written > c.bytes)
       throw Error(ErrorKind::usage, "--bytes-written: they are a part of --bytes-moved, and more than these");
   }
