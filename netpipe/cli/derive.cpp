@@ -2,6 +2,8 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -10,8 +12,16 @@ namespace npgpu::cli {
 
 namespace {
 
+int write_twin(const Options& options, const Trace& trace, const std::string& file) {
+  const std::string path = options.place("TRACE");
+  const std::string spec = twin_of(trace, costs_of_trace(trace, path, options.maybe("device")), path);
+  write_file("twin", file, options.on("force"), [&](std::ostream& out) { out << spec; });
+  return exit_code::done;
+}
+
 int run_derive(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (const auto file = options.maybe("twin")) return write_twin(options, trace, *file);
   const auto devices = derive(trace);
   if (devices.empty())
     throw Error(ErrorKind::usage,
@@ -40,8 +50,11 @@ Command derive_parameters() {
           "Infers the structure of the devices of a trace from its probes, and what streams cost from its jobs, and "
           "compares that with what the drivers and the system report. Needs no device.",
           {"TRACE"},
-          {"npgpu derive node.h5", "npgpu derive node.h5 --brief", "npgpu derive node.h5 --published"},
-          {{"Output", {"brief", "published", "json"}}},
+          {"npgpu derive node.h5", "npgpu derive node.h5 --brief", "npgpu derive node.h5 --published",
+           "npgpu derive node.h5 --twin node.json"},
+          {{"Output",
+            {"brief", "published", "json", "twin", Option("device", {}, "--twin: needed where the trace has several."),
+             "force"}}},
           run_derive};
 }
 

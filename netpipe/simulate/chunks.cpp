@@ -271,6 +271,7 @@ Prediction choose_streams(const Pipeline& pipeline, const StreamCosts& costs, Or
 StreamCosts simulated_costs(const DeviceInfo& device, Memory memory) {
   if (!device.simulated)
     throw Error(ErrorKind::usage, device.id + " is no simulated device: its costs must be measured");
+  if (const std::string twin = text_fact(device.facts, "stream_costs"); !twin.empty()) return stream_costs_of(twin);
   const auto number = [&](const std::string& fact, double otherwise) {
     const double stated = number_fact(device.facts, fact);
     return std::isnan(stated) ? otherwise : stated;

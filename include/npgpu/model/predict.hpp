@@ -135,6 +135,11 @@ void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload
 // blocks, and its time in up to so many parts. Throws Error(usage) as time_of_kernel() does.
 KernelTime describe_kernel(Job&, const DeviceModel&, const KernelCounts&, std::uint32_t most_parts);
 
+// A spec, as data/devices holds them, of the device of a trace: by it a simulated device measures, simulates and
+// predicts as the trace says. `source`: the trace's name, for people. Throws Error(usage) where the trace lacks what
+// streams cost or how kernels take their time.
+std::string twin_of(const Trace&, const MeasuredCosts&, const std::string& source);
+
 // The costs of a simulated device, as its spec states them: exact, and of one that nobody measured.
 MeasuredCosts costs_of_spec(const DeviceInfo&);
 

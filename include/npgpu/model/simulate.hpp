@@ -159,13 +159,18 @@ struct StreamCosts {
   Compute compute = Compute::shared;
 };
 
+// All of them as JSON in seconds, and read from it: every number comes back bit for bit. Throws Error(usage) with the
+// key that is missing or wrong.
+std::string text_of(const StreamCosts&);
+StreamCosts stream_costs_of(std::string_view json);
+
 // The same, with each of the host's calls taking so many times as long.
 StreamCosts with_calls(StreamCosts, double times_as_long);
 
 // What a simulated device charges, from the facts it states of itself, with copies from and to host memory of that
 // kind. Its latencies come before operations there and after them here: a copy in starts earlier by its latency, and
 // its kernel by as much later. Where the spec does not say it, compute capability 1.x has one kernel at a time, and 2.x
-// implicit synchronization (end).
+// implicit synchronization (end). Of a twin, all that its trace said.
 // Throws Error(usage) if the device is not simulated or has no such copies.
 StreamCosts simulated_costs(const DeviceInfo&, Memory host_memory);
 

@@ -98,6 +98,7 @@ class JsonObject {
     }
   }
 
+  std::string raw_object(const std::string& key) const { return at(key, "an object {...}", &json::is_object).dump(); }
   bool has(const std::string& key) const {  // asks for it, too
     asked_.insert(key);
     return value_.contains(key);

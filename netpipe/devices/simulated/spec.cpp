@@ -96,7 +96,8 @@ constexpr HardwareKeys figures(const char* keys) { return {keys, 1e9, false}; }
 constexpr HardwareKeys shares(const char* keys) { return {keys, 1, false}; }
 constexpr HardwareKeys hardware_keys[] = {
     // An SM has lanes of FP32; idle_sms are of the SMs, and get no block.
-    counts("sms idle_sms schedulers lanes"),
+    counts("sms idle_sms schedulers"),
+    figures("lanes"),
     figures("shader_clock_mhz memory_clock_mhz"),
     counts("memory_bus_bits"),
     sizes("l2_bytes"),
@@ -107,7 +108,13 @@ constexpr HardwareKeys hardware_keys[] = {
     // Shares of the rate of reads and writes together; the bus moves whole transactions.
     figures("fma_latency_cycles memory_latency_cycles memory_latency_all_cycles memory_read_share memory_write_share"),
     counts("transaction_bytes"),
-    figures("sm_bytes_per_cycle"),
+    figures("sm_bytes_per_cycle sm_read_bytes_per_cycle sm_write_bytes_per_cycle"),
+    // How latency and rate give way to each other (0: in a corner, and blocks go in step), and what blocks take
+    // besides.
+    figures("memory_knee memory_walking_share block_dispatch_ns block_turnaround_ns warp_turnaround_ns "
+            "store_turnaround_ns write_turnaround_ns"),
+    figures("instructions_int32_lanes instructions_int32_cycles instructions_fp16_lanes instructions_fp16_cycles "
+            "instructions_bf16_lanes instructions_bf16_cycles"),
     counts("shared_banks bank_bytes sector_bytes line_bytes"),
     sizes("l1_bytes"),
     figures("l1_bytes_per_cycle l2_gb_s"),
@@ -237,6 +244,16 @@ Spec read_spec(const std::filesystem::path& file) {
     from.maybe_object("noise", [&](const JsonObject& noise) { spec.noise = read_noise(noise); });
     from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
     from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
+    (void)from.has("figures");  // of a twin: the same with intervals and sources, for people
+    if (from.has("streams")) {
+      const std::string costs = from.raw_object("streams");
+      try {
+        (void)stream_costs_of(costs);
+      } catch (const Error& wrong) {
+        throw Error(ErrorKind::usage, fmt::format("{}: streams: {}", file.string(), wrong.what()));
+      }
+      spec.hardware.emplace_back("stream_costs", costs);
+    }
     spec.condition = read_condition(from);
     spec.course = read_course(from);
     (void)from.has("like");  // which read_json() has taken
