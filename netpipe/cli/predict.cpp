@@ -203,7 +203,8 @@ void add_times_by_kernel(ForecastReport& of) {
     job.kernel_of_fraction = job.kernel_of_fraction.scaled(factor);
     return simulate_total(job, a.chunks, of.costs->costs, a.order, a.streams).total;
   };
-  of.by_kernel = {time_with(of.kernel->low), time_with(of.kernel->high)};
+  const auto [least, most] = std::minmax(time_with(of.kernel->low), time_with(of.kernel->high));
+  of.by_kernel = {least, most};
 }
 
 std::uint32_t most_streams(const Options& options) {

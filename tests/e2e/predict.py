@@ -163,4 +163,43 @@ with folder() as where:
                 "--chunks", "1,2,4,8,16,32", "--output", at("own2.h5"))
     check("best of measured" in shown.out and "missing" not in shown.out, shown.out[-600:])
     check("within 1 %" in shown.out, f"and what is within 1 %: {shown.out[-600:]}")
+
+    # A kernel that nobody has run yet: y = a x over 16 Mi floats, as docs/streams.md adds it up.
+    node = os.path.join(SOURCE, "data", "traces", "h200_node.h5")
+    counts = ("--flops", "16777216", "--bytes-moved", "128MiB", "--bytes-written", "64MiB", "--blocks", "65536", "--threads", "256", "--in-flight", "1")
+    kernel = json.loads(run("predict", node, *counts, "--json").out)["kernel"]
+    check(abs(kernel["likely_us"] / 60.3 - 1) < 0.01 and kernel["bound"] == "the memory's latency" and kernel["slots"] == 1056, f"{kernel}")
+    check(kernel["low_us"] < kernel["likely_us"] < kernel["high_us"] < 1.25 * kernel["low_us"], f"{kernel}")
+    figures = {used["key"]: used for used in kernel["used"]}
+    check(figures["sms"]["value"] == 132 and "counted" in figures["sms"]["from"], f"{figures['sms']}")
+    check(figures["memory_gb_s"]["low"] < figures["memory_gb_s"]["value"] < figures["memory_gb_s"]["high"], f"{figures['memory_gb_s']}")
+    said = run("predict", node, *counts).out
+    check("bound by the memory's latency" in said and "probe bandwidth" in said and "driver" in said, said)
+    with_copies = json.loads(run("predict", node, *counts, "--bytes-in", "64MiB", "--bytes-out", "64MiB", "--json").out)
+    check(abs(with_copies["job"]["kernel_us"] - (kernel["likely_us"] - kernel["launch_us"])) < 1e-6, f"{with_copies['job']}")
+    check(12 <= with_copies["best"]["streams"] <= 16 and with_copies["by_kernel"]["low_us"] <= with_copies["by_kernel"]["high_us"], f"{with_copies['best']}")
+    exponents = json.loads(run("predict", node, "--flops", "2e12", "--bytes-moved", "1e9", "--blocks", "10000", "--json").out)["kernel"]
+    check(exponents["bound"] == "arithmetic", f"{exponents}")
+    for words, why in ((("--flops", "1e9"), "--blocks is missing"), (("--flops", "1e9", "--blocks", "8", "--kernel-ms", "1"), "--kernel-ms"),
+                       (("--bytes-moved", "1MiB", "--bytes-written", "2MiB", "--blocks", "8"), "--bytes-written"),
+                       (("--flops", "many", "--blocks", "8"), "no number of operations"), (("--flops", "1e9", "--type", "fp8", "--blocks", "8"), "instructions_fp8")):
+        refused = run("predict", node, *words)
+        check(refused.code == 2 and why in refused.err and not refused.out, f"{words}: {refused.err}{refused.out}")
+    check("probe compute" in run("predict", TRACE, *counts).err, "a trace without probes says what measures them")
+
+    # Another device, and the twin of this one: the same times by the twin as by the trace, to the last digit.
+    elsewhere = run("predict", "--on", "gtx480", *JOB)
+    check(elsewhere.code == 0 and "sim:gtx480" in elsewhere.out and "never compared" in elsewhere.out, elsewhere.out + elsewhere.err)
+    check(run("predict", TRACE, "--on", "gtx480", *JOB).code == 2, "a trace, or another device")
+    twin = at("twin.json")
+    check(run("derive", node, "--twin", twin).code == 0 and run("derive", node, "--twin", twin).code != 0, "it is written, and not over another")
+    times = [[c["time_us"] for c in json.loads(run(*words, *JOB, "--json").out)["candidates"]]
+             for words in (("predict", node), ("predict", "--on", twin), ("simulate", "--trace", node), ("simulate", "--device", f"sim:{twin}"))]
+    check(len(times[0]) == 64 and all(one == times[0] for one in times), "by the trace and by its twin")
+    measured = run("probe", "compute", "--device", f"sim:{twin}", "--type", "fp32", "--output", at("of_twin.h5"), "--quiet")
+    check(measured.code == 0, measured.err)
+    parameters = {p["name"]: p["estimate"] for p in json.loads(run("derive", at("of_twin.h5"), "--json").out)["devices"][0]["parameters"]}
+    check(abs(parameters["FMA latency"]["value"] / 4.039 - 1) < 0.003 and abs(parameters["SM"]["value"] - 132) < 0.1, f"{parameters['SM']}")
+    bare = run("derive", TRACE, "--twin", at("bare.json"))
+    check(bare.code == 2 and "probe compute,bandwidth" in bare.err, bare.err)
 check.finish()
