@@ -71,7 +71,7 @@ TEST_CASE("the text answers first: how many, how long, what is gained, and what 
   CHECK(has(told, "bottleneck D2H copy engine, 80 % busy\n"));
   CHECK(has(told, "advised   6 streams, the best; fewer are more than 1 % slower\n"));
   CHECK(has(told, "buffers   6 in flight, each for a chunk of 10 MiB in and 10 MiB out; 120 MiB of device memory\n"));
-  CHECK(has(told, "error     not known: no job of this length was measured\n"));
+  CHECK(has(told, "error     not known: predictions were never compared with measurements on this architecture\n"));
   CHECK(has(told, "graph     not known: the trace has no launches of graphs"));
   CHECK(has(told, "intervals: the scatter of the measured costs, and not the error of the model"));
   CHECK_FALSE(has(told, "SIMULATED"));

@@ -249,7 +249,7 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/hardware", R"({"compute_capability": 9.0})", "hardware.compute_capability: expected a text, found 9.0"},
       {"/comment", "1",
        "comment: unknown key; known here: copy_engines, counters, counters_rise, course, duplex, facts, faults, "
-       "flip_every_bytes, hardware, healthy, host, like, limits, link, links"},
+       "figures, flip_every_bytes, hardware, healthy, host, like, limits, link, links"},
   };
   const Folder folder;
   for (const Row& row : rows) {

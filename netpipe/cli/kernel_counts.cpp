@@ -33,7 +33,7 @@ KernelCounts parse_kernel_counts(const Options& options) {
                 "of --threads");
   KernelCounts c;
   if (const auto text = options.maybe("flops")) c.flops = parse_operations("flops", *text);
-  if (const auto text = options.maybe("bytes-moved")) c.bytes = static_cast<double>(parse_size("bytes-moved", *text));
+  if (options.has("bytes-moved")) c.bytes = parse_bytes(options, "bytes-moved");
   if (options.has("bytes-written")) {
     c.bytes_written = parse_bytes(options, "bytes-written");
     if (c.bytes_written > c.bytes)

@@ -61,9 +61,6 @@ MeasuredCosts costs_of_trace(const Trace& trace, const std::string& path, const 
 namespace {
 
 constexpr std::uint64_t max_streams = 256;
-// The last curve's slope holds beyond the longest measured copy, and the rate of the largest all-reduce beyond that; so
-// many times as far, nobody knows.
-constexpr std::uint64_t beyond = 16;
 // A chunk is whole lines of memory.
 constexpr std::uint64_t line_bytes = 128;
 
@@ -73,11 +70,11 @@ std::uint32_t parse_threads(const Options& options) {
 
 void refuse_far_beyond(const Job& job, const MeasuredCosts& costs) {
   for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
-    if (bytes > beyond * costs.max_copy)
+    if (bytes > far_beyond * costs.max_copy)
       throw Error(ErrorKind::usage,
                   fmt::format("--{}: {} is too far beyond what was measured on {}: copies of {} to {} allow up to {}",
                               option, typed_size_text(bytes), costs.device, size_text(costs.min_copy),
-                              size_text(costs.max_copy), size_text(beyond * costs.max_copy)));
+                              size_text(costs.max_copy), size_text(far_beyond * costs.max_copy)));
 }
 
 // With `kernel`, where the kernel is counted and not timed.
@@ -133,23 +130,29 @@ int predict_measured(const Options& options, const std::string& path, const Meas
   return exit_code::done;
 }
 
-// Of jobs measured on this device, or else on its architecture; none where nobody has compared.
+// From jobs measured on this device, or else on its architecture; none where nobody has compared. Fewer than ten of the
+// trace itself say little.
 ModelErrors errors_for(const Options& options, const MeasuredCosts& costs, const Trace* trace) {
-  const auto score = [&](const Trace& measured, const std::string& where) {
-    const auto workloads = workloads_of(measured);
-    if (workloads.empty()) return ModelErrors{};
+  const auto score = [&](const std::vector<MeasuredWorkload>& workloads, const std::string& where) {
     return errors_by_length(
         predict_jobs(workloads, costs).jobs,
         fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"), costs.device_name, where));
   };
   if (const auto path = options.maybe("measured")) {
     const Trace measured = read_trace(*path, Guard::child);
-    if (workloads_of(measured).empty()) refuse_nothing(*path, measured);
-    return score(measured, *path);
+    std::vector<MeasuredWorkload> workloads = workloads_of(measured), others = other_workloads_of(measured);
+    if (workloads.empty() && others.empty()) refuse_nothing(*path, measured);
+    workloads.insert(workloads.end(), others.begin(), others.end());
+    return score(workloads, *path);
   }
+  constexpr std::size_t enough = 10;
   if (trace)
-    if (ModelErrors own = score(*trace, "in this trace"); !own.classes.empty()) return own;
-  return costs.compute_capability == "9.0" ? known_errors() : ModelErrors{};
+    if (const auto own = workloads_of(*trace); own.size() >= enough) return score(own, "in this trace");
+  // Older traces do not tell of the architecture.
+  const bool is_hopper = costs.compute_capability.empty() ? costs.device_name.find("H100") != std::string::npos ||
+                                                                costs.device_name.find("H200") != std::string::npos
+                                                          : costs.compute_capability == "9.0";
+  return is_hopper ? known_errors() : ModelErrors{};
 }
 
 std::optional<OverheadFit> overheads_of(const Options& options, const MeasuredCosts& costs, const Trace& trace) {
@@ -277,74 +280,6 @@ int predict_one(const Options& options, const Trace& trace, const MeasuredCosts&
   return exit_code::done;
 }
 
-// ---- an all-reduce of a size that need not have been measured ----
-
-CollectiveForecast forecast_of(const CollectiveStudy& study, const CollectiveFigure& f, std::uint64_t bytes) {
-  const std::uint64_t least = f.points.front().axes.bytes, most = f.points.back().axes.bytes;
-  const auto us = time_of(f, bytes);
-  if (!us || bytes > beyond * most)
-    throw Error(ErrorKind::usage, fmt::format("--all-reduce: {} is too far from what was measured: {} to {}",
-                                              typed_size_text(bytes), size_text(least), size_text(most)));
-  return {&study, &f, bytes, *us};
-}
-
-// A line for each type and set of GPUs. Returns the exit code.
-int predict_all_reduce(const Options& options, const Trace& trace) {
-  const std::uint64_t bytes = parse_size("all-reduce", *options.maybe("all-reduce"), 1);
-  const auto studies = collective_studies(trace, node_matrix(trace));
-  std::vector<CollectiveForecast> all;
-  for (const CollectiveStudy& study : studies)
-    for (const CollectiveFigure& f : study.figures) {
-      const CollectiveCase& c = f.question;
-      if (c.operation == CollectiveOperation::all_reduce && !f.points.empty() && !c.in_place)
-        all.push_back(forecast_of(study, f, bytes));
-    }
-  if (all.empty())
-    throw Error(ErrorKind::usage,
-                "--all-reduce: this trace has none: npgpu collectives --collective all-reduce measures it");
-  if (options.on("json")) collective_forecast_json(std::cout, all);
-  else collective_forecast_text(std::cout, all);
-  return exit_code::done;
-}
-
-// ---- copies of pieces ----
-
-bool names_pieces(const Options& options) { return options.has("pieces") || options.has("piece-bytes"); }
-
-void refuse_options_of_pieces(const Options& options) {
-  (void)is_named(options, "direction", Direction::h2d);  // what is no word is refused first
-  for (const char* option : {"layout", "other-layout"}) (void)is_named(options, option, PieceLayout::contiguous);
-  for (const char* option : {"direction", "layout", "other-layout"})
-    if (options.has(option))
-      throw Error(ErrorKind::usage, fmt::format("--{}: it is of pieces: give --pieces and --piece-bytes too", option));
-}
-
-int predict_pieces(const Options& options, const Trace& trace, const std::string& path) {
-  if (!options.has("pieces") || !options.has("piece-bytes"))
-    throw Error(ErrorKind::usage, "--pieces and --piece-bytes belong together: how many pieces, and how large each is");
-  const auto pieces = static_cast<std::uint32_t>(parse_count("pieces", options.text("pieces"), 1, most_pieces));
-  const std::uint64_t bytes = parse_size("piece-bytes", options.text("piece-bytes"), 1);
-  if (bytes > most_piece_bytes) throw Error(ErrorKind::usage, "--piece-bytes: a piece has 1 byte to 16 GiB");
-  std::vector<PieceTable> tables = piece_tables(trace);
-  if (tables.empty())
-    throw Error(ErrorKind::usage,
-                path + " holds no copies of pieces: npgpu pieces --append --output " + path + " measures them");
-  std::erase_if(tables, [&](const PieceTable& table) {
-    const PieceCase& c = table.question;
-    const auto device = options.maybe("device");
-    return table.rows.empty() || (device && *device != c.device) || !is_named(options, "direction", c.direction) ||
-           !is_named(options, "layout", c.layout) || !is_named(options, "other-layout", c.other_layout);
-  });
-  if (tables.empty())
-    throw Error(ErrorKind::usage,
-                path + " holds no pieces that were copied like this: npgpu report " + path + " shows those it has");
-  std::vector<PieceForecast> all;
-  for (const PieceTable& table : tables) all.push_back({&table, advise_pieces(table, pieces, bytes)});
-  if (options.on("json")) piece_advice_json(std::cout, all);
-  else piece_advice_text(std::cout, all, terminal_style());
-  return exit_code::done;
-}
-
 // ---- the command ----
 
 // They are checked also where nothing asks for them.
@@ -363,6 +298,8 @@ int predict_kernel(const Options& options, const DeviceModel& device) {
 }
 
 DeviceModel model_of_trace(const Trace& trace, const std::string& path, const std::optional<std::string>& device) {
+  for (MeasuredCosts& one : stream_costs(trace))  // they know what an empty kernel takes
+    if (!one.figures.empty() && (!device || one.device == *device)) return std::move(one);
   for (DeviceModel& one : device_models(trace))
     if (!device || one.device == *device) return std::move(one);
   throw Error(ErrorKind::usage, path +
@@ -391,6 +328,7 @@ int predict_elsewhere(const Options& options, const std::string& other) {
 
 int run_predict(const Options& options) {
   refuse_threads(options);
+  (void)parse_name<DataType>("type", options.text("type"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
   if (const auto other = options.maybe("on")) return predict_elsewhere(options, *other);
   const std::string path = options.place("TRACE");

@@ -14,4 +14,14 @@ Job parse_job(const Options&);
 // What streams cost on that device, or on the trace's only one. Throws Error(usage) naming the trace and what it lacks.
 MeasuredCosts costs_of_trace(const Trace&, const std::string& path, const std::optional<std::string>& device);
 
+// The last curve's slope holds beyond the longest measured copy, and the rate of the largest all-reduce beyond that; so
+// many times as far, nobody knows.
+inline constexpr std::uint64_t far_beyond = 16;
+
+// A line for each type and set of GPUs. Returns the exit code, as the next does.
+int predict_all_reduce(const Options&, const Trace&);
+bool names_pieces(const Options&);
+void refuse_options_of_pieces(const Options&);
+int predict_pieces(const Options&, const Trace&, const std::string& path);
+
 }  // namespace npgpu::cli

@@ -51,6 +51,7 @@ LINES = {
                  "roofline T/h100_quick_a.h5 --counts mine=0,80GB,40ms", *of_traces("roofline", "h200_run_a h200_run_d h100_roofline")],
     "prediction": [*of_traces("predict", "h200_streams h200_rounds h200_run_d h200_blind_costs_2", JOB), f"predict T/h200_streams.h5 {JOB} --max-memory 8MiB",
                    "predict T/h200_streams.h5 --bytes-in 1MiB --kernel-ms 0.001 --bytes-out 0"],
+    "kernel": ["predict T/h200_node.h5 --flops 2e9 --bytes-moved 12GB --blocks 3906250", "predict --on gtx480 --bytes-moved 1MiB --blocks 8"],
     "predicted-jobs": of_traces("predict", "h200_streams h200_rounds", "--measured T/h200_streams.h5"),
     "simulation": ["simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB"],
     "collective-forecast": ["collectives --device sim:h200x2 --collective all-reduce --sizes 8,1MiB --timing host,gated --output together.h5 --quiet",

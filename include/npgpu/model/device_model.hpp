@@ -40,21 +40,21 @@ struct DeviceModel {
 
 // One for each device of the trace with a series of compute or bandwidth.
 std::vector<DeviceModel> device_models(const Trace&);
-// Of a simulated device, from the facts of its spec.
+// The same from the facts of a simulated device's spec.
 DeviceModel device_model(const DeviceInfo&);
 
 // A kernel as its author counts it: the whole of it.
 struct KernelCounts {
   double flops = 0;  // a multiply-add is two
   double bytes = 0;  // between registers and memory, read and written
-  // Of these, written; NaN: not known, and half of them are taken to be.
+  // How many of these are written; NaN: not known, and half of them are taken to be.
   double bytes_written = not_measured;
   DataType type = DataType::fp32;
   std::uint32_t word_bytes = 4;  // of one access of a thread
   bool random = false;           // a thread's words lie anywhere
   std::uint64_t blocks = 1;
   std::uint32_t threads = 256;  // of a block
-  // Of a thread, and of a block besides what each takes; 0: they set no limit.
+  // What a thread has, and a block besides what each takes; 0: they set no limit.
   std::uint32_t registers = 0, shared_bytes = 0;
   // Loads, or operations, of a thread that wait for none of each other; 0: not known.
   std::uint32_t in_flight = 0;

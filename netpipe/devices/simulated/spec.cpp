@@ -245,7 +245,7 @@ Spec read_spec(const std::filesystem::path& file) {
     from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
     from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
     (void)from.has("figures");  // of a twin: the same with intervals and sources, for people
-    // Of a twin, what streams cost: whoever asks for it reads it (npgpu/model/simulate.hpp).
+    // What streams cost on a twin: whoever asks for it reads it (npgpu/model/simulate.hpp).
     if (from.has("streams")) spec.hardware.emplace_back("stream_costs", from.raw_object("streams"));
     spec.condition = read_condition(from);
     spec.course = read_course(from);

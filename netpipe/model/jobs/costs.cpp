@@ -289,7 +289,12 @@ void CostMeasuring::kernels() {
            j.iterations == 0 && !j.bytes_in && !j.bytes_out;
   };
   for (const JobResult& s : points_.find(empty))
-    if (s.axes.chunks == 1) empty_kernel_us_ = s.time_us.value;
+    if (s.axes.chunks == 1) {
+      empty_kernel_us_ = s.time_us.value;
+      if (out_.figures.empty()) continue;  // no probe tells of kernels
+      Estimate& figure = out_.figures["empty_kernel_us"] = s.time_us;
+      figure.method = "a kernel of one block that comes and goes, streams --experiment overheads";
+    }
   const auto many = [&](const JobCase& c, const JobShape& j) { return empty(c, j) && j.streams == j.chunks; };
   const Estimate gap = theil_sen(points_.over_chunks(many), "us", "slope of n empty kernels in n streams over n");
   if (!std::isfinite(gap.value)) return miss("the gap between kernels");

@@ -11,7 +11,6 @@
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/vocabulary/job.hpp"
 
 namespace npgpu {
 
@@ -44,19 +43,6 @@ class KernelMeasuring {
     for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16, DataType::bf16})
       if (const ProbeSeries* series = find("compute", Operation::fma, type)) arithmetic(*series);
     memory();
-  }
-
-  // An empty kernel, of which the device's jobs tell.
-  void launch(const Trace& trace) {
-    for (const JobSeries& series : trace.of<Jobs>()) {
-      if (series.question.device != into_.device || series.question.workload != Workload::compute ||
-          series.question.gating != Gating::gated)
-        continue;
-      for (const JobResult& r : results(series))
-        if (r.usable() && r.axes.chunks == 1 && !r.axes.bytes_in && !r.axes.bytes_out && !r.axes.iterations)
-          add("empty_kernel_us", r.time_us.value, r.time_us.low, r.time_us.high,
-              "a kernel of one block that comes and goes, streams --experiment overheads");
-    }
   }
 
  private:
@@ -302,9 +288,7 @@ std::vector<DeviceModel> device_models(const Trace& trace) {
     const bool is_asked = std::ranges::any_of(
         list, [](const ProbeSeries* s) { return s->question.probe == "compute" || s->question.probe == "bandwidth"; });
     if (!is_asked || list.front()->question.device == "host") continue;
-    KernelMeasuring measuring(list, all.emplace_back());
-    measuring.measure();
-    measuring.launch(trace);
+    KernelMeasuring(list, all.emplace_back()).measure();
     all.back().compute_capability = model::capability_of(trace, all.back().device);
   }
   return all;

@@ -7,7 +7,7 @@
 
 namespace npgpu::model {
 
-// Of series of one device.
+// Series of one device.
 DeviceModel kernel_figures(const std::vector<const ProbeSeries*>&);
 
 }  // namespace npgpu::model
