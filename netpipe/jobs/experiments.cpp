@@ -218,7 +218,8 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
   }
 
   // What waits for what in other streams: copies out for kernels that were issued before them (breadth-first), and
-  // copies for those before them (depth-first). Each kernel takes as long as a copy, and as much of the device as it has.
+  // copies for those before them (depth-first). Each kernel takes as long as a copy, and as much of the device as it
+  // has.
   JobCase whole = compute;
   for (const std::uint32_t n : {1u, 4u}) {
     whole.order = Order::breadth_first;

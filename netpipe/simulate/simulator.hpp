@@ -107,7 +107,7 @@ class Simulator {
   std::vector<double> ends_;  // only for the list of entries
   Line lines_[3];             // copy in (or both ways), copy out, compute
   std::vector<Index> last_in_stream_, last_in_queue_;
-  Index last_copy_ = none;  // where copies go one after the other
+  Index last_copy_ = none;       // where copies go one after the other
   std::vector<Index> launches_;  // kernels in the order of issue, where they get queues
   std::size_t launched_ = 0;
   std::vector<Channel> channels_;
