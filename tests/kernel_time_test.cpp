@@ -183,11 +183,11 @@ TEST_CASE("kernels of kept traces of H200s") {
     Errors arithmetic = errors_of(name, "compute", floats), memory = errors_of(name, "bandwidth", floats);
     CHECK(arithmetic.all.size() == 402);
     CHECK(arithmetic.at(0.5) < 0.005);
-    CHECK(arithmetic.at(0.95) < 0.055);
+    CHECK(arithmetic.at(0.95) < 0.03);
     CHECK(arithmetic.inside > 0.95);
     CHECK(memory.all.size() == 245);
-    CHECK(memory.at(0.5) < 0.012);
-    CHECK(memory.at(0.95) < 0.08);
+    CHECK(memory.at(0.5) < 0.01);
+    CHECK(memory.at(0.95) < 0.07);
     CHECK(memory.inside > 0.95);
     CHECK(arithmetic.width < 1.25);
     CHECK(memory.width < 1.25);

@@ -156,6 +156,12 @@ std::vector<Shape> spread(const std::vector<Shape>& shapes, std::size_t count) {
   return few;
 }
 
+// Whether a shape of many blocks shows what one costs besides its bytes: each thread has a word.
+bool shows_turnaround(const Shape& s) {
+  return s.blocks > 1 && s.ilp == 1 && s.access_bytes == 4 &&
+         (s.threads == 64 || s.threads == 256 || s.threads == 1024);
+}
+
 // A chase has every fourth set, and 24 at most. Each of the four corners has the shapes that come nearest to its limit:
 // in most memory, with most in flight.
 std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
@@ -170,6 +176,10 @@ std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) 
   }
   std::vector<Shape> few;
   for (const auto& [which, best] : corners) std::ranges::copy(spread(best, 4), std::back_inserter(few));
+  for (const Shape& shape : shapes)
+    if (shows_turnaround(shape) ||
+        (shape.blocks == 1 && shape.threads == 64 && shape.ilp == 1 && shape.access_bytes == 4))
+      few.push_back(shape);
   return few;
 }
 
@@ -194,10 +204,10 @@ void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
 }
 
 // What streams cost, which is what a prediction takes as input. Whole jobs are left to npgpu streams.
-void add_jobs(Plan& plan, const DeviceInfo& device) {
+void add_jobs(Plan& plan, const DeviceInfo& device, bool quick) {
   for (const Backend<Jobs>* backend : reaching(job_backends(), devices::kind_of(device.id))) {
     try {
-      add<Jobs>(plan, *backend, device, overheads_experiment(device.id));
+      add<Jobs>(plan, *backend, device, overheads_experiment(device.id, quick));
     } catch (const Error& e) {
       plan.left_out.push_back(fmt::format("jobs of {}: {}", device.id, e.what()));
     }
@@ -246,7 +256,7 @@ Plan characterize_plan(const Options& options, const std::vector<DeviceInfo>& al
   for (const DeviceInfo& device : all) add_device(plan, device, any_gpu && !list, quick);
   for (const DeviceInfo& device : all) {
     add_probes(plan, device, any_gpu, quick);
-    if (!quick) add_jobs(plan, device);
+    add_jobs(plan, device, quick);
     add_calls(plan, device, quick);
   }
   if (const auto words = options.maybe("with")) add_extras(plan, all, *words);
@@ -258,7 +268,7 @@ Plan characterize_plan(const Options& options, const std::vector<DeviceInfo>& al
             fmt::format("{} ({}) is measured when it is named: --device {}", other.id, other.name, other.id));
   }
   plan.left_out.emplace_back(
-      quick ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, and graphs"
+      quick ? "by --quick: three of four sizes and shapes, half of the cases, how kernels go in parts, and graphs"
       : any_gpu
           ? "by plan: managed memory, copies from cold host caches, offsets and perturbed sizes (npgpu transfer); the "
             "host's memory and most of its cores (npgpu probe); whole jobs (npgpu streams); copies between GPUs"

@@ -1,6 +1,7 @@
 #include "netpipe/jobs/experiments.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -130,14 +131,45 @@ std::vector<JobStep> chosen_jobs(const JobChoice& choice) {
   return list.take();
 }
 
-std::vector<JobStep> overheads_experiment(const std::string& device) {
+namespace {
+
+// How kernels' time goes with their blocks, down to less than one; and what those of few blocks do to each other.
+void add_parts_of_kernels(List& list, const std::array<JobCase, 3>& cases) {
+  // A whole kernel and parts of it, unsplit: how its time goes with its blocks, down to a few; closer together where
+  // multiprocessors have one to four.
+  for (const std::uint64_t n : {1,  2,  3,  4,  5,   6,   8,   11,  12,  16,  23,  24,  32,  48,  57,   59,
+                                64, 77, 80, 96, 113, 118, 128, 160, 192, 220, 235, 256, 384, 512, 1024, 4096})
+    for (const std::uint64_t rounds : {1, 64})
+      for (const JobCase& c : cases) list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
+  // Less than a block of 512 threads: a warp, and around each warp that every scheduler of a multiprocessor gets. Also
+  // for longer: of 64 iterations that few threads make in 2 us, what else a kernel does is a part that shows.
+  for (const std::uint64_t warps : {1, 4, 5, 8, 9, 12, 13, 16})
+    for (const std::uint64_t rounds : {1, 64, 1024})
+      for (const JobCase& c : cases) list.add(c, {.kernel_bytes = warps * line, .iterations = rounds});
+  // Few blocks, so that parts leave room for each other.
+  for (const std::uint64_t bytes : {MiB, 4 * MiB})
+    for (const std::uint32_t n : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u})
+      for (const JobCase& c : cases) list.add(c, {.kernel_bytes = bytes, .iterations = 512, .chunks = n, .streams = n});
+}
+
+}  // namespace
+
+std::vector<JobStep> overheads_experiment(const std::string& device, bool in_a_hurry) {
+  // In a hurry every third of a list, and its last.
+  const auto some = [&](std::vector<std::uint32_t> all) {
+    if (!in_a_hurry) return all;
+    std::vector<std::uint32_t> few;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (i % 3 == 0 || i + 1 == all.size()) few.push_back(all[i]);
+    return few;
+  };
   List list;
   const JobCase copies{device, Workload::none, Order::breadth_first, StreamPool::pooled, Gating::gated};
   JobCase increment = copies, compute = copies, memory = copies;
   increment.workload = Workload::increment;
   compute.workload = Workload::compute;
   memory.workload = Workload::memory;
-  const std::vector<std::uint32_t> counts{1, 2, 4, 8, 16, 32, 64};
+  const auto counts = some({1, 2, 4, 8, 16, 32, 64});
   const auto either_way = [&](const JobCase& c, JobShape job, std::uint64_t bytes) {
     job.bytes_in = bytes;
     list.add(c, job);
@@ -150,7 +182,7 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
     for (const std::uint32_t n : counts)
       if (n * bytes <= 256 * MiB) either_way(copies, {.chunks = n}, n * bytes);
   // The same total in more pieces: its slope is the gap alone.
-  for (const std::uint32_t n : {3u, 6u, 12u, 24u, 48u}) either_way(copies, {.chunks = n}, 16 * MiB);
+  for (const std::uint32_t n : some({3, 6, 12, 24, 48})) either_way(copies, {.chunks = n}, 16 * MiB);
 
   // Kernels that come and go, and short ones, of one block each: in one stream, and in a stream each.
   for (const std::uint32_t n : counts)
@@ -159,30 +191,12 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
         list.add(compute,
                  {.kernel_bytes = n * line, .iterations = rounds, .chunks = n, .streams = streams, .threads = 32});
 
-  // A whole kernel and parts of it, unsplit: how its time goes with its blocks, down to a few; closer together where
-  // multiprocessors have one to four.
-  for (const std::uint64_t n : {1,  2,  3,  4,  5,   6,   8,   11,  12,  16,  23,  24,  32,  48,  57,   59,
-                                64, 77, 80, 96, 113, 118, 128, 160, 192, 220, 235, 256, 384, 512, 1024, 4096})
-    for (const std::uint64_t rounds : {1, 64})
-      for (const JobCase& c : {increment, memory, compute})
-        list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
-  // Less than a block of 512 threads: a warp, and around each warp that every scheduler of a multiprocessor gets. Also
-  // for longer: of 64 iterations that few threads make in 2 us, what else a kernel does is a part that shows.
-  for (const std::uint64_t warps : {1, 4, 5, 8, 9, 12, 13, 16})
-    for (const std::uint64_t rounds : {1, 64, 1024})
-      for (const JobCase& c : {increment, memory, compute})
-        list.add(c, {.kernel_bytes = warps * line, .iterations = rounds});
+  if (!in_a_hurry) add_parts_of_kernels(list, {increment, memory, compute});
   // And cut into as many, in one stream and in a stream each: whether parts run at the same time.
-  for (const std::uint32_t n : {2u, 4u, 8u, 16u, 32u, 64u})
+  for (const std::uint32_t n : some({1, 2, 4, 8, 16, 32, 64}))
     for (const std::uint32_t streams : {1u, n})
       for (const JobCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB, .iterations = 64, .chunks = n, .streams = streams});
-  // Few blocks, so that parts leave room for each other.
-  for (const std::uint64_t bytes : {MiB, 4 * MiB})
-    for (const std::uint32_t n : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u})
-      for (const JobCase& c : {increment, memory, compute})
-        list.add(c, {.kernel_bytes = bytes, .iterations = 512, .chunks = n, .streams = n});
-
   // What follows what in one stream: the times of two together, less those of each.
   for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB}) {
     for (const bool in : {false, true})
@@ -237,7 +251,7 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
   JobCase calls = copies;
   calls.gating = Gating::open;
   for (const std::uint64_t bytes : call_sizes)
-    for (const std::uint32_t n : {1u, 5u, 9u, 17u, 25u, 33u, 49u, 63u}) {  // so that no two are cuts of one job
+    for (const std::uint32_t n : some({1, 5, 9, 17, 25, 33, 49, 63})) {  // so that no two are cuts of one job
       JobShape job{.bytes_in = n * bytes, .chunks = n, .streams = n};
       calls.workload = Workload::none;
       list.add(calls, job);
@@ -249,27 +263,28 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
       list.add(calls, job);
     }
   // Chunks of one size in and out with next to no kernel, as the host issues them: what one chunk more costs.
-  for (const std::uint32_t n : {2u, 4u, 6u, 8u, 10u, 12u, 16u, 20u, 24u}) {
+  for (const std::uint32_t n : some({2, 4, 6, 8, 10, 12, 16, 20, 24})) {
     const std::uint64_t bytes = n * MiB;
     list.add(
         calls,
         {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
   }
   // Copies in and next to no kernel: so large that the host is ready with its calls before, also on a busy core.
-  for (const std::uint32_t n : {3u, 5u, 9u, 13u, 17u, 21u, 25u})
+  for (const std::uint32_t n : some({3, 5, 9, 13, 17, 21, 25}))
     list.add(calls, {.bytes_in = n * 512 * KiB, .kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
 
   // Hardware queues, a part at a time: is the last of n streams held up while all others wait behind a gate?
   JobCase free_copies = copies, free_kernels = increment;
   free_copies.gating = free_kernels.gating = Gating::last_stream_free;
-  for (const std::uint32_t n :
-       {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 12u, 15u, 16u, 17u, 20u, 24u, 28u, 31u, 32u, 33u, 34u, 40u, 48u, 64u}) {
+  for (const std::uint32_t n : in_a_hurry ? std::vector{2u, 4u, 5u, 8u, 9u, 16u, 17u, 32u, 33u}
+                                          : std::vector{2u,  3u,  4u,  5u,  6u,  7u,  8u,  9u,  10u, 12u, 15u, 16u,
+                                                        17u, 20u, 24u, 28u, 31u, 32u, 33u, 34u, 40u, 48u, 64u}) {
     either_way(free_copies, {.chunks = n, .streams = n}, n * 256 * KiB);
     list.add(free_kernels, {.kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
   }
 
   // Streams made for a tiny job, and the same in streams that are there.
-  for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 32u, 48u, 64u, 128u, 256u})
+  for (const std::uint32_t n : some({1, 2, 4, 8, 16, 32, 48, 64, 128, 256}))
     for (const StreamPool pool : {StreamPool::fresh, StreamPool::pooled}) {
       JobCase tiny = copies;
       tiny.gating = Gating::open;

@@ -33,8 +33,9 @@ std::vector<JobStep> asymmetric_experiment(const JobChoice&, const std::string& 
 // Every combination of the user's own lists; as many streams as chunks where none are given.
 std::vector<JobStep> chosen_jobs(const JobChoice&);
 
-// The cost of each part of a job by itself: what a simulator of streams takes as input.
-std::vector<JobStep> overheads_experiment(const std::string& device);
+// The cost of each part of a job by itself: what a simulator of streams takes as input. `in_a_hurry`: a third of the
+// points, without how kernels of some blocks go in parts.
+std::vector<JobStep> overheads_experiment(const std::string& device, bool in_a_hurry = false);
 
 // Bytes of the chunks for which the host's time of calls is measured. A driver takes short copies another way than long
 // ones: on an H200 a call to copy 24 KiB takes 2.7 us, and one to copy 26 KiB 1.3.

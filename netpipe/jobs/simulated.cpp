@@ -52,12 +52,17 @@ class SimulatedJobRunner final : public SimulatedRunner<JobRunner> {
       const Seconds node = spec.time("graph_fork_kernel_us");
       charged_.graph_launch = spec.time("call_graph_launch_us");
       charged_.issue = {node, node, node};
+      charged_.issue_h2d = charged_.issue_kernel = charged_.issue_d2h = {};
     }
     const std::vector<Issue> calls = issues_of(question().order, job());
     calls_ = calls.size();
     issue_ = charged_.graph_launch;
     for (const Issue& call : calls) issue_ += charged_.issue.of(call.stage);
-    if (gated()) charged_.issue = {}, charged_.submit = Seconds{0};
+    if (gated()) {
+      charged_.issue = {};
+      charged_.issue_h2d = charged_.issue_kernel = charged_.issue_d2h = {};
+      charged_.submit = Seconds{0};
+    }
     total_ = play();
     if (gated() && !gate_) gate_.emplace(device_);
     result_.poison();

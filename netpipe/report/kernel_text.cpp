@@ -21,7 +21,8 @@ std::string figure_text(double value) { return std::isfinite(value) ? fmt::forma
 
 // Where a figure comes from, in a word or two; JSON has all of it.
 std::string source_text(const std::string& method) {
-  for (const auto& [mark, text] : {std::pair{"driver", "driver"},
+  for (const auto& [mark, text] : {std::pair{"probe bandwidth", "probe bandwidth"},
+                                   {"driver", "driver"},
                                    {"spec", "spec"},
                                    {"assumed", "assumed"},
                                    {"probe compute", "probe compute"},

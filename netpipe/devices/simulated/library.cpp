@@ -162,12 +162,12 @@ fs::path spec_file(const std::string& id) {
     throw Error(ErrorKind::usage,
                 fmt::format("--device: '{}' is no simulated device; write sim:NAME or sim:FILE.json", id));
   const std::string name = id.substr(prefix.size());
-  if (is_path(name)) return name;
-  for (const fs::path& folder : folders()) {
+  for (const fs::path& folder : folders()) {  // also twins/h200
     const fs::path file = folder / (name + ".json");
     std::error_code none;
     if (!name.empty() && fs::exists(file, none)) return file;
   }
+  if (is_path(name)) return name;
   const std::vector<std::string> known = known_ids();
   throw Error(ErrorKind::usage,
               fmt::format("--device: there is no simulated device '{}'; {}", id,

@@ -25,6 +25,8 @@ std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t o
   each(int64_add) each(special) each(fp64) each(int64_mul) each(convert) each(convert_fp16) each(convert_fp64) \
       each(popc) each(shuffle) each(dpx)
 
+double with_knee(double a, double b, double knee) { return std::pow(std::pow(a, knee) + std::pow(b, knee), 1 / knee); }
+
 std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads - 1) / warp_threads; }
 
 }  // namespace
@@ -86,9 +88,11 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.name = {figure_or(spec, "instructions_" #name "_lanes", 0), figure_or(spec, "instructions_" #name "_cycles", 0)};
   COUNT(sms), COUNT(schedulers), COUNT(warps), COUNT(blocks), COUNT(shared_banks), COUNT(bank_bytes),
       COUNT(sector_bytes), COUNT(line_bytes), COUNT(branch_lanes), COUNT(shared_atomic_lanes);
-  FIGURE(lanes), FIGURE(sm_bytes_per_cycle), FIGURE(memory_read_share), FIGURE(memory_write_share),
-      FIGURE(transaction_bytes), FIGURE(l1_bytes), FIGURE(l1_bytes_per_cycle), FIGURE(l2_bytes),
-      FIGURE(constant_bytes_per_cycle), FIGURE(tensor_fp16), FIGURE(tensor_tf32), FIGURE(tensor_fp8),
+  FIGURE(lanes), FIGURE(sm_bytes_per_cycle), FIGURE(memory_read_share), FIGURE(memory_write_share), FIGURE(memory_knee),
+      FIGURE(memory_walking_share), FIGURE(block_dispatch_ns), FIGURE(block_turnaround_ns), FIGURE(warp_turnaround_ns),
+      FIGURE(store_turnaround_ns), FIGURE(write_turnaround_ns), FIGURE(sm_read_bytes_per_cycle),
+      FIGURE(sm_write_bytes_per_cycle), FIGURE(transaction_bytes), FIGURE(l1_bytes), FIGURE(l1_bytes_per_cycle),
+      FIGURE(l2_bytes), FIGURE(constant_bytes_per_cycle), FIGURE(tensor_fp16), FIGURE(tensor_tf32), FIGURE(tensor_fp8),
       FIGURE(tensor_int8), FIGURE(tensor_fp64), FIGURE(mma_share), FIGURE(tensor_latency_cycles),
       FIGURE(wgmma_latency_cycles), FIGURE(cluster_latency_cycles), FIGURE(cluster_bytes_per_cycle),
       FIGURE(shared_latency_cycles), FIGURE(l2_latency_cycles), FIGURE(shared_conflict_cycles),
@@ -138,16 +142,36 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
                             "fits a multiprocessor",
                             grid.threads, grid.registers, grid.shared_bytes));
 
+  const std::uint64_t slots = resident * sms;
+  const bool comes_and_goes = m.memory_knee > 0 && step.block_bytes > 0;
+  if (comes_and_goes && grid.blocks > slots) {
+    const double all = static_cast<double>(grid.blocks), cycles_a_ns = m.clock_hz * 1e-9;
+    const double besides =
+        (m.block_turnaround_ns + m.warp_turnaround_ns * block_warps + step.turnaround_ns) * cycles_a_ns;
+    const double own = all / static_cast<double>(slots) * (steps * step.latency_cycles + besides);
+    const double bus = all * steps * step.block_bus_bytes / m.bus_bytes_per_s * m.clock_hz;
+    KernelTime time;
+    time.cycles = std::max(with_knee(own, bus, m.memory_knee), all * m.block_dispatch_ns * cycles_a_ns);
+    time.block_cycles = steps * step.latency_cycles + besides;
+    time.units = sms;
+    time.max_blocks_on_unit = static_cast<std::uint32_t>((grid.blocks + sms - 1) / sms);
+    return time;
+  }
+
   const auto step_cycles = [&](std::uint64_t blocks) {
     const double on_busiest = std::ceil(static_cast<double>(blocks) / sms);
     const double scheduled = std::ceil(on_busiest * block_warps / m.schedulers);
     const double issue = scheduled * step.instructions * warp_threads / (m.lanes / m.schedulers);
     const double path = on_busiest * step.block_bytes / m.sm_bytes_per_cycle;
     const double bus = static_cast<double>(blocks) * step.block_bus_bytes / m.bus_bytes_per_s * m.clock_hz;
+    if (comes_and_goes) {
+      const double walking = blocks > 1 ? m.memory_walking_share : 1;
+      return std::max(issue, with_knee(step.latency_cycles + path, bus / walking, m.memory_knee));
+    }
     return std::max({step.latency_cycles, issue, path, bus});
   };
 
-  const std::uint64_t slots = resident * sms, waves = grid.blocks / slots, rest = grid.blocks % slots;
+  const std::uint64_t waves = grid.blocks / slots, rest = grid.blocks % slots;
   KernelTime time;
   if (waves > 0) {
     time.block_cycles = steps * step_cycles(slots);

@@ -103,6 +103,13 @@ struct Multiprocessors {
   double transaction_bytes = 32;  // least that the bus moves
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();
   double memory_read_share = 1, memory_write_share = 1;  // of that, where all is read, or all is written
+  // How latency and rate give way to each other: 0 in a corner, and blocks go in step; else (a^k + b^k)^(1/k), and
+  // blocks come and go. Then what a block takes besides its step, each of its warps, and one that also stores; the
+  // least time between two blocks; and what threads reach that walk through memory. Twins of real devices have these.
+  double memory_knee = 0, memory_walking_share = 1;
+  double block_dispatch_ns = 0, block_turnaround_ns = 0, warp_turnaround_ns = 0, store_turnaround_ns = 0,
+         write_turnaround_ns = 0;
+  double sm_read_bytes_per_cycle = 0, sm_write_bytes_per_cycle = 0;  // reads and writes alone; 0: as both together
   // On the chip:
   std::uint32_t shared_banks = 32, bank_bytes = 4;    // of an SM's shared memory
   std::uint32_t sector_bytes = 32, line_bytes = 128;  // what L2 sends at least; what a cycle of L1 can serve
@@ -167,6 +174,7 @@ struct WarpStep {
   double instructions = 0;     // of a warp
   double block_bytes = 0;      // between a block and memory
   double block_bus_bytes = 0;  // the same in whole transactions
+  double turnaround_ns = 0;    // what a block takes besides, by what it stores
 };
 
 struct KernelTime {

@@ -223,8 +223,15 @@ class KernelMeasuring {
     if (const ProbeResult* walking = best_of(both, [&](const Shape& s) { return walks(s); }))
       follow("memory_walking_share", walking->rate.value / 1e9 / at("memory_gb_s"), walking->rate, 1,
              "the fastest copy whose threads walk through memory, over the fastest");
+    // Without what the memory's rate adds to it.
     const auto lasts = [&](const ProbeResult& r, Operation operation) {
-      return step_s(r, operation) / r.axes.blocks * slots(r.axes) - latency;
+      const double knee = at("memory_knee"), all = step_s(r, operation),
+                   share = operation == Operation::read    ? into_.at("memory_read_share", 1)
+                           : operation == Operation::write ? into_.at("memory_write_share", 1)
+                                                           : 1,
+                   bus = step_bytes(r, operation) * r.axes.blocks / (at("memory_gb_s") * 1e9 * share);
+      const double alone = std::pow(std::max(0.0, std::pow(all, knee) - std::pow(bus, knee)), 1 / knee);
+      return alone / r.axes.blocks * slots(r.axes) - latency;
     };
     const ProbeResult *small = at_shape(read, 64, false, large), *middle = at_shape(read, 256, false, large),
                       *most = at_shape(read, 1024, false, large), *stored = at_shape(both, 1024, false, large);
