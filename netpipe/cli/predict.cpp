@@ -320,17 +320,7 @@ int predict_elsewhere(const Options& options, const std::string& other) {
     if (options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--on names a device in place of a trace: leave {}{} out",
                                                 option == std::string_view("TRACE") ? "" : "--", option));
-  // A twin says more than a spec that somebody wrote.
-  const std::string name = other.starts_with("sim:") ? other.substr(4) : other;
-  const auto found = [](const std::string& id) -> std::optional<DeviceInfo> {
-    try {
-      return devices::find(id);
-    } catch (const Error&) {
-      return std::nullopt;
-    }
-  };
-  const auto twin = name.find('/') == std::string::npos ? found("sim:twins/" + name) : std::nullopt;
-  const DeviceInfo info = twin ? *twin : devices::find("sim:" + name);
+  const DeviceInfo info = devices::find(other.starts_with("sim:") ? other : "sim:" + other);
   const MeasuredCosts costs = costs_of_spec(info);
   if (names_kernel_alone(options)) return predict_kernel(options, costs);
   return predict_job(options, {}, costs, errors_for(options, costs, nullptr));

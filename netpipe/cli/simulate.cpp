@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/kernel_counts.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/quantity.hpp"
@@ -16,6 +17,7 @@ namespace npgpu::cli {
 namespace {
 
 constexpr double day_us = 86400e6;
+constexpr std::uint32_t max_parts = 256;            // of a kernel that is counted, each with a time of its own
 constexpr std::uint64_t max_drawn_streams = 10000;  // a drawing of more says nothing
 
 // "1" for all three stages, or "1,2,1".
@@ -36,8 +38,8 @@ void read_slow_down(StreamCosts& costs, const std::string& text) {
   costs.duplex_slowdown_d2h = parse_number("slow-down", words.back(), 1, 1000);
 }
 
-// Those of a trace or a simulated device, and over them what was given one by one.
-StreamCosts read_costs(const Options& options, const Job& job) {
+// Those of a trace or a simulated device, and over them what was given one by one. `node` becomes its description.
+StreamCosts read_costs(const Options& options, const Job& job, DeviceModel& node) {
   StreamCosts costs;
   const bool fresh =
       options.has("create-us") || parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh;
@@ -45,13 +47,16 @@ StreamCosts read_costs(const Options& options, const Job& job) {
   if (const auto path = options.maybe("trace")) {
     const MeasuredCosts measured = costs_of_trace(read_trace(*path, Guard::child), *path, device);
     costs = measured.costs;
+    node = measured;
     if (fresh) costs.stream_create = measured.create;
   } else if (device) {
     if (devices::kind_of(*device) != "sim")
       throw Error(ErrorKind::usage, fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu info --words), "
                                                 "or name the --trace in which it was measured",
                                                 *device));
-    costs = simulated_costs(devices::find(*device), parse_name<Memory>("memory", options.text("memory")));
+    const DeviceInfo info = devices::find(*device);
+    costs = simulated_costs(info, parse_name<Memory>("memory", options.text("memory")));
+    node = device_model(info);
   }
   if (!fresh) costs.stream_create = Seconds{0};
   const auto rate = [&](const char* option, Curve& curve, std::uint64_t bytes) {
@@ -83,9 +88,9 @@ StreamCosts read_costs(const Options& options, const Job& job) {
 Job read_job(const Options& options) {
   Job job = parse_job(options);
   if (const auto text = options.maybe("slots")) job.slots = parse_count("slots", *text, 1, 1ull << 40);
-  if (job.in_bytes == 0 && job.out_bytes == 0 && job.kernel.count() == 0)
+  if (job.in_bytes == 0 && job.out_bytes == 0 && job.kernel.count() == 0 && !counts_a_kernel(options))
     throw Error(ErrorKind::usage, "nothing to simulate: give --bytes-in, --kernel-ms or --bytes-out");
-  if ((job.blocks > 0) != (job.slots > 0))
+  if ((job.blocks > 0) != (job.slots > 0) && !counts_a_kernel(options))
     throw Error(ErrorKind::usage,
                 "--blocks and --slots go together: a kernel's blocks, and how many the device works on at once");
   return job;
@@ -94,7 +99,16 @@ Job read_job(const Options& options) {
 int run_simulate(const Options& options) {
   Simulation s;
   s.job = read_job(options);
-  s.costs = read_costs(options, s.job);
+  DeviceModel node;
+  s.costs = read_costs(options, s.job, node);
+  (void)parse_name<DataType>("type", options.text("type"));
+  if (counts_a_kernel(options)) {
+    if (node.figures.empty())
+      throw Error(ErrorKind::usage,
+                  "--flops, --bytes-moved: of a kernel on which device? Name a --trace, or a --device "
+                  "sim:NAME");
+    describe_kernel(s.job, node, parse_kernel_counts(options), max_parts);
+  }
   s.order = parse_name<Order>("order", options.text("order"));
   s.node = options.maybe("device").value_or(options.maybe("trace").value_or("node as given"));
   const auto most =
@@ -123,7 +137,8 @@ Command simulate_job() {
           {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
            "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
            "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
-          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", "slots"}},
+          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "slots"}},
+           kernel_counts_group(),
            {"Streams",
             {Option("streams", {}, "Default: the best number.", "N"), Option("order", "breadth-first", {}, "WORD"),
              Option("pool", "pooled", {}, "WORD"), Option("max-streams", "64")}},

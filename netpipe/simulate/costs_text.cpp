@@ -1,6 +1,7 @@
 // What a node charges for streams, as JSON: a twin's spec holds it, and the facts of a device that is such a twin.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -102,6 +103,9 @@ StreamCosts stream_costs_of(std::string_view text) {
     }
   });
   if (read != all.size()) throw Error(ErrorKind::usage, "what streams cost has a key that nobody knows");
+  constexpr std::uint32_t most_queues = 1u << 20;
+  if (std::max({costs.queues.h2d, costs.queues.kernel, costs.queues.d2h}) > most_queues)
+    throw Error(ErrorKind::usage, "what streams cost: queues: a million at most");
   (void)chunk_times({.in_bytes = 1}, 1, costs);  // refuses what no simulation takes
   return costs;
 }

@@ -185,6 +185,9 @@ with folder() as where:
                        (("--flops", "many", "--blocks", "8"), "no number of operations"), (("--flops", "1e9", "--type", "fp8", "--blocks", "8"), "instructions_fp8")):
         refused = run("predict", node, *words)
         check(refused.code == 2 and why in refused.err and not refused.out, f"{words}: {refused.err}{refused.out}")
+    alike = [[c["time_us"] for c in json.loads(run(*words, *counts, "--bytes-in", "64MiB", "--bytes-out", "64MiB", "--json").out)["candidates"]]
+             for words in (("predict", node), ("simulate", "--trace", node))]
+    check(len(alike[0]) == 64 and alike[0] == alike[1], "predict and simulate --trace give a counted kernel the same times")
     check("probe compute" in run("predict", TRACE, *counts).err, "a trace without probes says what measures them")
 
     # Another device, and the twin of this one: the same times by the twin as by the trace, to the last digit.

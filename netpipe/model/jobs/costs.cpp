@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "npgpu/model/advice.hpp"
@@ -349,7 +350,7 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
     model::JobPoints points;
     for (const JobSeries* series : list) points.add(*series);
     const model::StreamFacts facts = model::stream_facts(trace.provenance, first, m);
-    m.multiprocessors = static_cast<std::uint32_t>(m.at("sms", m.multiprocessors));
+    m.multiprocessors = saturated<std::uint32_t>(m.at("sms", m.multiprocessors));
     model::CostMeasuring(points, facts, m).measure();
     m.graph = graph_costs(trace, m.device, m.device_uuid);
   }
@@ -365,7 +366,7 @@ MeasuredCosts costs_of_spec(const DeviceInfo& info) {
   m.usable = true;
   m.min_copy = 1;
   m.max_copy = 1ull << 50;
-  const auto count = [&](const char* key) { return static_cast<std::uint32_t>(m.at(key, 0)); };
+  const auto count = [&](const char* key) { return saturated<std::uint32_t>(m.at(key, 0)); };
   m.multiprocessors = count("sms");
   m.threads_per_multiprocessor = 32 * count("warps");
   m.blocks_per_multiprocessor = count("blocks");

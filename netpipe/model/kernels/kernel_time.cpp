@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "npgpu/model/predict.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -103,10 +104,10 @@ class CountedKernel {
   // Blocks that a multiprocessor holds: by its slots, warps, registers and shared memory.
   double resident() const {
     Layout l;
-    l.units = static_cast<std::uint32_t>(sms_);
+    l.units = saturated<std::uint32_t>(sms_);
     l.lanes = static_cast<std::uint32_t>(warp);
     l.max_blocks_per_unit = count("blocks");
-    l.max_threads_per_unit = static_cast<std::uint32_t>(f_.known("warps", 0) * warp);
+    l.max_threads_per_unit = saturated<std::uint32_t>(f_.known("warps", 0) * warp);
     l.max_threads_per_block = count("block_threads");
     l.registers_per_unit = count("registers");
     l.shared_bytes_per_unit = count("shared_bytes");
@@ -126,7 +127,7 @@ class CountedKernel {
                               c_.threads, c_.registers, c_.shared_bytes));
     return resident_blocks(l, s);
   }
-  std::uint32_t count(const char* key) const { return static_cast<std::uint32_t>(f_.known(key, 0)); }
+  std::uint32_t count(const char* key) const { return saturated<std::uint32_t>(f_.known(key, 0)); }
 
   // N multiply-adds of a thread, i of them at once, take N * max(latency / i, q * c): q warps on the busiest scheduler
   // of the busiest multiprocessor, each of whose instructions keeps it for c. Waves follow one another.

@@ -107,15 +107,18 @@ class EvenBlocks {
     if (!is_uneven_ || shape.blocks == 1) return rate;
     KernelCounts counts{
         .flops = 1, .type = type_, .blocks = shape.blocks, .threads = shape.threads, .in_flight = shape.ilp};
-    const auto of_block = [&](std::uint64_t blocks) {
-      counts.blocks = blocks;
-      counts.flops = 1e6 * static_cast<double>(blocks);
-      return likely_time(device_, counts).count() / static_cast<double>(blocks);
-    };
-    const double faster = of_block(shape.blocks) / of_block(time_of_kernel(device_, counts).slots);
-    for (double* value : {&rate.value, &rate.low, &rate.high}) *value *= faster;
-    rate.method += fmt::format(", times {:.4g}: its blocks do not divide evenly among {:g} multiprocessors", faster,
-                               device_.at("sms"));
+    try {
+      const auto of_block = [&](std::uint64_t blocks) {
+        counts.blocks = blocks;
+        counts.flops = 1e6 * static_cast<double>(blocks);
+        return likely_time(device_, counts).count() / static_cast<double>(blocks);
+      };
+      const double faster = of_block(shape.blocks) / of_block(time_of_kernel(device_, counts).slots);
+      for (double* value : {&rate.value, &rate.low, &rate.high}) *value *= faster;
+      rate.method += fmt::format(", times {:.4g}: its blocks do not divide evenly among {:g} multiprocessors", faster,
+                                 device_.at("sms"));
+    } catch (const Error&) {  // a block that does not fit what the driver reports: the rate stays as it is
+    }
     return rate;
   }
 
