@@ -147,14 +147,20 @@ namespace {
 // Lanes and latency of a type's multiply-add.
 struct Fma {
   double lanes, latency_cycles;
-  const char* limit;
+  std::string limit;
 };
 Fma fma_of(const ProbeCase& c, const Multiprocessors& m) {
-  if (c.type == DataType::fp64)
-    return {m.fp64.lanes, m.fp64.latency_cycles, "the spec: 2 * instructions_fp64_lanes * SMs * clock"};
-  if (c.type == DataType::int24)
-    return {m.mad24.lanes, m.mad24.latency_cycles, "the spec: 2 * instructions_mad24_lanes * SMs * clock"};
-  return {m.lanes, m.fma_latency_cycles, "the spec: 2 * lanes * SMs * clock"};
+  const auto of = [](const Multiprocessors::Instructions& its, const char* key) -> Fma {
+    return {its.lanes, its.latency_cycles, fmt::format("the spec: 2 * instructions_{}_lanes * SMs * clock", key)};
+  };
+  switch (c.type) {
+    case DataType::fp64: return of(m.fp64, "fp64");
+    case DataType::int24: return of(m.mad24, "mad24");
+    case DataType::int32: return of(m.int32, "int32");
+    case DataType::fp16: return of(m.fp16, "fp16");
+    case DataType::bf16: return of(m.bf16, "bf16");
+    default: return {m.lanes, m.fma_latency_cycles, "the spec: 2 * lanes * SMs * clock"};
+  }
 }
 
 }  // namespace
@@ -203,7 +209,8 @@ const Simulated compute_probe({{.name = "compute",
                                     [](const std::string& device) {
                                       std::vector<ProbeCase> all;
                                       const Multiprocessors m = multiprocessors_of(spec_of(device));
-                                      for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int24}) {
+                                      for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32,
+                                                                  DataType::fp16, DataType::bf16, DataType::int24}) {
                                         const ProbeCase c{.probe = "compute", .device = device, .type = type};
                                         if (fma_of(c, m).lanes > 0) all.push_back(c);
                                       }

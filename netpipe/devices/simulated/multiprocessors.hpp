@@ -139,7 +139,8 @@ struct Multiprocessors {
   struct Instructions {
     double lanes = 0, latency_cycles = 0;
   };
-  Instructions int64_add, special, fp64, int64_mul, convert, convert_fp16, convert_fp64, popc, shuffle, dpx, mad24;
+  Instructions int64_add, special, fp64, int64_mul, convert, convert_fp16, convert_fp64, popc, shuffle, dpx, mad24,
+      int32, fp16, bf16;
 };
 
 enum class Need {
