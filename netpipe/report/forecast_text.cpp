@@ -201,8 +201,9 @@ void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle&
                            time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
   if (of.kernel) {
     kernel_lines(doc, *of.kernel);
-    doc.labelled("range", fmt::format("{} .. {} in the advised form, with the kernel's shortest and longest time",
-                                   time_text(microseconds(of.by_kernel[0])), time_text(microseconds(of.by_kernel[1]))));
+    doc.labelled("range",
+                 fmt::format("{} .. {} in the advised form, with the kernel's shortest and longest time",
+                             time_text(microseconds(of.by_kernel[0])), time_text(microseconds(of.by_kernel[1]))));
   }
   const double best_us = of.forecast.time_us.value;
   const std::string range =
