@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/questions.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace case_test {
 

@@ -1,10 +1,9 @@
 // Models of the literature for a job, and what they choose, in numbers that can be checked by hand.
-#include "npgpu/model/closed_forms.hpp"
-
 #include <doctest/doctest.h>
 
 #include "made_chunks.hpp"
 #include "made_jobs.hpp"
+#include "npgpu/model/advice.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace closed_forms_test {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/model/closed_forms.hpp"
+#include "npgpu/model/advice.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::models {

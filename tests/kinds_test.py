@@ -54,7 +54,7 @@ if sys.argv[1:2] == ["--count"]:
         if name in sys.argv[2:]:
             print("  " + "\n  ".join(paths))
     sys.exit()
-listed = re.search(r"using Kinds = List<([^;]*)>;", files["include/npgpu/vocabulary/kinds.hpp"])[1].split(",")
+listed = re.search(r"using Kinds = List<([^;]*)>;", files["include/npgpu/vocabulary/trace.hpp"])[1].split(",")
 failures = [] if len(listed) == len(found) else [f"{len(listed)} kinds are listed, and {len(found)} were found: {found}"]
 failures += [f"{name} is named in {len(paths)} files outside its folders, more than {MORE.get(name, USUAL)}: "
              f"{', '.join(paths)}" for name, paths in found.items() if len(paths) > MORE.get(name, USUAL)]

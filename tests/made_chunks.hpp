@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "npgpu/model/closed_forms.hpp"
+#include "npgpu/model/advice.hpp"
 
 namespace npgpu {
 

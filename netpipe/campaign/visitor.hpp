@@ -19,7 +19,6 @@
 #include "npgpu/measuring/campaign.hpp"
 #include "npgpu/measuring/runner.hpp"
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::campaign {

@@ -10,8 +10,8 @@
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/call.hpp"
 #include "npgpu/vocabulary/job.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::cli {

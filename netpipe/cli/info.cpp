@@ -15,7 +15,7 @@
 #include "netpipe/report/layout.hpp"
 #include "npgpu/measuring/runner.hpp"
 #include "npgpu/report/report.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {

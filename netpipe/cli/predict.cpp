@@ -16,7 +16,6 @@
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
 #include "npgpu/model/advice.hpp"
-#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"

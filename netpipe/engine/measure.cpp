@@ -10,8 +10,8 @@
 
 #include "npgpu/measuring/runner.hpp"
 #include "npgpu/vocabulary/device.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/series.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {

@@ -14,7 +14,6 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "npgpu/vocabulary/field.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu {

@@ -18,7 +18,7 @@
 #include "netpipe/trace/series.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/field.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::trace {

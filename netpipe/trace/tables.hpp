@@ -14,7 +14,7 @@
 
 #include "netpipe/trace/hdf5.hpp"
 #include "npgpu/vocabulary/field.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu::trace {

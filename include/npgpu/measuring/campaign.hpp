@@ -23,7 +23,6 @@
 #include "npgpu/measuring/runner.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/call.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 

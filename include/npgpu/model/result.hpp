@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "npgpu/model/statistics.hpp"
-#include "npgpu/vocabulary/kinds.hpp"
 #include "npgpu/vocabulary/probe.hpp"
 #include "npgpu/vocabulary/series.hpp"
 #include "npgpu/vocabulary/trace.hpp"

@@ -22,7 +22,6 @@
 #include "npgpu/judge/matrix.hpp"
 #include "npgpu/judge/overview.hpp"
 #include "npgpu/model/advice.hpp"
-#include "npgpu/model/closed_forms.hpp"
 #include "npgpu/model/compare.hpp"
 #include "npgpu/model/derive.hpp"
 #include "npgpu/model/figures.hpp"

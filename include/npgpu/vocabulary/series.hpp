@@ -47,7 +47,7 @@ inline constexpr std::array<std::string_view, 9> names_of<TimeClass>{"device-cop
 // The results of one case of any kind of measurement, exactly as they came: the visits to its points, and their
 // samples.
 //
-// A kind is a struct that names its types (npgpu/vocabulary/kinds.hpp lists all kinds):
+// A kind is a struct that names its types (npgpu/vocabulary/trace.hpp lists all kinds):
 //   Case     one complete question without its axes            "cudaMemcpy cuda:0 h2d pinned stream"
 //   Axes     what differs between the points of a case         bytes; blocks and threads; ...
 //   Sample   the result of one trial (on one lane, where a trial has several); has visit, trial and intact

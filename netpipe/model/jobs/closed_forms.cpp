@@ -1,7 +1,6 @@
 // Models of the literature for one job: their inputs from measured costs, what each says, and which number it chooses.
-#include "npgpu/model/closed_forms.hpp"
-
 #include "netpipe/model/least_squares.hpp"
+#include "npgpu/model/advice.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu {
