@@ -33,7 +33,7 @@ def points(path):
 
 
 CASE = ("module", "source", "target", "pattern", "direction", "memory", "async", "timing", "cache", "probe", "device",
-        "operation", "type", "form", "space", "call", "manner")
+        "operation", "type", "form", "space", "call", "manner", "workload", "order", "pool", "gating", "issue")
 
 
 def children(process):
