@@ -19,7 +19,9 @@ commands = {os.path.realpath(e["file"]): e for e in entries}
 def compiles(name):
     path = os.path.realpath(name)
     is_header = path.endswith(".hpp")
-    entry = entries[0] if is_header else commands.get(path)
+    # A header is compiled as a source next to it is: with the folders of the libraries that its room has.
+    beside = (e for source, e in commands.items() if os.path.dirname(source) == os.path.dirname(path))
+    entry = next(beside, entries[0]) if is_header else commands.get(path)
     if entry is None:
         return True
     words = shlex.split(entry["command"])
