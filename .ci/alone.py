@@ -19,6 +19,9 @@ commands = {os.path.realpath(e["file"]): e for e in entries}
 def compiles(name):
     path = os.path.realpath(name)
     is_header = path.endswith(".hpp")
+    # Parts of CUDA sources, and one that a source includes once for each set of instructions, are no headers by themselves.
+    if is_header and any(word in pathlib.Path(path).read_text() for word in ("blockIdx", "NPGPU_ISA")):
+        return True
     # A header is compiled as a source next to it is: with the folders of the libraries that its room has.
     beside = (e for source, e in commands.items() if os.path.dirname(source) == os.path.dirname(path))
     entry = next(beside, entries[0]) if is_header else commands.get(path)
