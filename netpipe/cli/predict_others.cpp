@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
