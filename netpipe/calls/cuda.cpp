@@ -39,6 +39,10 @@ class CudaCallRunner final : public Runner<Calls> {
     if (is_kernel() && !empty_kernel(shape_.bytes))
       throw Error(ErrorKind::usage, fmt::format("a kernel with {} bytes of arguments: 0, 64, 512 or {} are taken",
                                                 shape_.bytes, max_argument_bytes));
+    if (case_.call == Call::copy_in) host_.assign(shape_.bytes, std::byte{0x5a});
+    if (case_.call == Call::copy_within && copied_.bytes() < 2 * shape_.bytes)
+      copied_ = Buffer(Memory::device, 2 * shape_.bytes);
+    if (case_.call == Call::default_launches) waiting_.emplace(cudaStreamDefault);
     if (about_graphs()) {
       graph_ = graph_of(empty_kernel(0));
       executable_ = ExecutableGraph(graph_);
@@ -97,7 +101,9 @@ class CudaCallRunner final : public Runner<Calls> {
   cudaStream_t stream() const { return streams_[0].get(); }
   void wait() const { streams_[0].synchronize(); }
   bool is_kernel() const { return case_.call == Call::launch || case_.call == Call::cooperative_launch; }
-  bool about_graphs() const { return case_.form != GraphForm::none && case_.call != Call::launches; }
+  bool about_graphs() const {
+    return case_.form != GraphForm::none && case_.call != Call::launches && case_.call != Call::default_launches;
+  }
   std::uint64_t kernel_bytes() const { return is_kernel() ? shape_.bytes : 0; }
   unsigned* counter() const { return reinterpret_cast<unsigned*>(counter_.data()); }
   volatile std::uint64_t& word() const { return *reinterpret_cast<volatile std::uint64_t*>(word_.data()); }
@@ -115,6 +121,7 @@ class CudaCallRunner final : public Runner<Calls> {
     void* arguments[] = {argument_.data(), &to};
     const dim3 grid(shape_.blocks ? shape_.blocks : 1), block(1);
     const auto until_done = [&] { check(cudaStreamSynchronize(s), "waiting for a call"); };
+    const auto until_default_done = [] { check(cudaStreamSynchronize(cudaStreamLegacy), "waiting for a call"); };
     const auto time = [&](const auto& call, const auto&... wait_and_tidy) {
       return timed_call(case_.spacing, repeats, call, wait_and_tidy...);
     };
@@ -153,6 +160,17 @@ class CudaCallRunner final : public Runner<Calls> {
       case Call::memset:
         return time([&] { check(cudaMemsetAsync(memory_.data(), set_, shape_.bytes, s), "setting memory"); },
                     until_done);
+      case Call::copy_in:
+        return time(
+            [&] { check(cudaMemcpy(memory_.data(), host_.data(), shape_.bytes, cudaMemcpyHostToDevice), "copying"); },
+            until_default_done);
+      case Call::copy_within: {
+        const auto copy = [&] {
+          check(cudaMemcpy(copied_.data(), copied_.data() + shape_.bytes, shape_.bytes, cudaMemcpyDeviceToDevice),
+                "copying");
+        };
+        return time(copy, until_default_done);
+      }
       case Call::malloc_free: {
         void* memory = nullptr;
         return time([&] {
@@ -178,6 +196,17 @@ class CudaCallRunner final : public Runner<Calls> {
         };
         return time(launches, [&] {
           for (std::uint32_t i = 0; i < streams; ++i) streams_[i].synchronize();
+        });
+      }
+      case Call::default_launches: {
+        const auto launches = [&] {
+          for (std::uint32_t i = 0; i < shape_.nodes; ++i)
+            check(cudaLaunchKernel(kernel, grid, block, arguments, 0, i % 2 ? cudaStreamLegacy : waiting_->get()),
+                  "launching a kernel");
+        };
+        return time(launches, [&] {
+          waiting_->synchronize();
+          until_default_done();
         });
       }
       case Call::graph_launch:
@@ -231,6 +260,7 @@ class CudaCallRunner final : public Runner<Calls> {
       case Call::launch:
       case Call::cooperative_launch:
       case Call::launches:
+      case Call::default_launches:
         (void)measure(1, counting_kernel(kernel_bytes()));
         for (const Stream& one : streams_) one.synchronize();
         return counted(case_.form == GraphForm::none ? shape_.blocks : shape_.nodes);
@@ -258,12 +288,18 @@ class CudaCallRunner final : public Runner<Calls> {
         wait();
         return called_ == 3 ? std::nullopt : std::optional(fmt::format("{} of 3 functions were called", called_));
       }
-      case Call::memset: {
+      case Call::memset:
+      case Call::copy_in:
+      case Call::copy_within: {
         set_ ^= 0xff;
+        std::ranges::fill(host_, std::byte{set_});
+        const bool within = case_.call == Call::copy_within;
+        if (within) check(cudaMemset(copied_.data() + shape_.bytes, set_, shape_.bytes), "setting memory");
         (void)measure(1, nullptr);
         std::vector<unsigned char> seen(shape_.bytes);
-        check(cudaMemcpyAsync(seen.data(), memory_.data(), seen.size(), cudaMemcpyDeviceToHost, stream()),
-              "reading what was set");
+        check(cudaMemcpyAsync(seen.data(), (within ? copied_ : memory_).data(), seen.size(), cudaMemcpyDeviceToHost,
+                              stream()),
+              "reading what was left");
         wait();
         const auto wrong = std::find_if(seen.begin(), seen.end(), [&](unsigned char byte) { return byte != set_; });
         if (wrong == seen.end()) return std::nullopt;
@@ -277,8 +313,10 @@ class CudaCallRunner final : public Runner<Calls> {
   Gpu gpu_;
   host::QuietCore quiet_;  // of those that the binding leaves
   std::vector<Stream> streams_;
+  std::optional<Stream> waiting_;  // for the default stream
   Event first_, second_;
-  Buffer counter_, memory_, word_;
+  Buffer counter_, memory_, word_, copied_;
+  std::vector<std::byte> host_;  // pageable
   std::array<std::byte, max_argument_bytes> argument_{};
   std::optional<Pool> pool_;
   std::optional<AfterFree> after_free_;
@@ -310,6 +348,8 @@ class CudaCalls final : public Backend<Calls> {
     for (const auto& step : steps)
       if (step.question.call == Call::malloc_free || step.question.call == Call::pool_alloc_free)
         need.device_bytes = std::max(need.device_bytes, 2 * MiB + step.axes.bytes);
+      else if (step.question.call == Call::copy_within)
+        need.device_bytes = std::max(need.device_bytes, 2 * MiB + 2 * step.axes.bytes);
       else if (frees_memory(step.question.call))
         need.device_bytes = std::max(need.device_bytes, 2 * GiB + step.axes.bytes);  // and a second process's context
     return need;

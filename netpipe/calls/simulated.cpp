@@ -36,6 +36,17 @@ class Stated {
     return Seconds{static_cast<double>(bytes) / (gb_s * 1e9)};
   }
 
+  // Within the device, or into it from pageable memory.
+  Seconds copies(Call call, std::uint64_t bytes) {
+    const bool within = call == Call::copy_within;
+    const simulated::Link* const link =
+        spec_.link(within ? Direction::d2d : Direction::h2d, within ? Memory::device : Memory::pageable);
+    if (!link && missing.empty()) missing = within ? "links.d2d" : "links.h2d.pageable";
+    return link ? Seconds{static_cast<double>(bytes) / link->bytes_per_s} : Seconds{0};
+  }
+  // Up to so many bytes a copy from pageable memory returns once they are staged.
+  double early_return_bytes() const { return number_fact(spec_.hardware, "early_return_bytes"); }
+
   const simulated::HostCosts& host;
   std::string missing;
 
@@ -65,6 +76,14 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     }
     case Call::signal: return {spec.must(call), spec.must("empty_kernel_us")};
     case Call::launches: return {nodes * spec.must(Call::launch), spec.must("empty_kernel_us")};
+    case Call::default_launches: return {nodes * spec.must(call), spec.must("empty_kernel_us")};
+    case Call::copy_in:
+    case Call::copy_within: {
+      const Seconds host = spec.must(call), device = spec.copies(call, step.axes.bytes);
+      if (call == Call::copy_within || static_cast<double>(step.axes.bytes) <= spec.early_return_bytes())
+        return {host, device};
+      return {host + device};
+    }
     case Call::graph_launch: {
       const Seconds host = spec.must(call), chain = spec.must("graph_chain_kernel_us"),
                     fork = spec.must("graph_fork_kernel_us");
@@ -153,7 +172,8 @@ class SimulatedCalls final : public Backend<Calls> {
     Stated stated(spec);
     (void)cost_of(step, stated);
     if (stated.missing.empty()) return std::nullopt;
-    return fmt::format("its spec does not say what such calls cost: hardware.{} is missing", stated.missing);
+    return fmt::format("its spec does not say what such calls cost: {}{} is missing",
+                       stated.missing.starts_with("links") ? "" : "hardware.", stated.missing);
   }
   std::unique_ptr<Runner<Calls>> open(std::span<const Step<Calls>> steps) const override {
     return std::make_unique<SimulatedCallRunner>(steps.front().question.device);

@@ -55,12 +55,17 @@ std::vector<Step<Calls>> all_calls(const DeviceInfo& device) {
        {Call::event_record, Call::event_wait, Call::event_elapsed, Call::stream_synchronize, Call::callback})
     add(call, {});
   for (const std::uint64_t bytes : {std::uint64_t{4}, MiB}) add(Call::memset, {.bytes = bytes});
+  for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, 128 * KiB, MiB})
+    add(Call::copy_in, {.bytes = bytes}, GraphForm::none, {Spacing::alone});
+  for (const std::uint64_t bytes : {4 * KiB, 64 * MiB})
+    add(Call::copy_within, {.bytes = bytes}, GraphForm::none, {Spacing::alone});
   for (const Call call : {Call::malloc_free, Call::pool_alloc_free})
     for (const std::uint64_t bytes : {4 * KiB, 64 * MiB}) add(call, {.bytes = bytes});
   for (const GraphForm form : {GraphForm::chain, GraphForm::fork})
     for (const std::uint32_t nodes : {1u, 2u, 4u, 8u, 16u, 64u, 256u, 1024u}) {
       const CallShape shape{.blocks = 1, .nodes = nodes};
       add(Call::launches, shape, form);
+      if (form == GraphForm::chain && nodes <= 64) add(Call::default_launches, shape, form);
       add(Call::graph_launch, shape, form);
       add(Call::graph_instantiate, shape, form, {Spacing::alone});
       add(Call::graph_update, shape, form, {Spacing::alone});

@@ -33,7 +33,10 @@ enum class Call {
   memset,              // cudaMemsetAsync
   malloc_free,         // cudaMalloc and cudaFree
   pool_alloc_free,     // cudaMallocAsync and cudaFreeAsync, from a pool that keeps its memory
+  copy_in,             // cudaMemcpy from pageable memory to the device; small ones return before they are done
+  copy_within,         // cudaMemcpy within the device's memory, which returns before it is done
   launches,            // the kernels of a graph, launched call by call
+  default_launches,    // the same, every other one in the default stream, which other streams wait for
   graph_launch,        // cudaGraphLaunch of a graph of empty kernels
   graph_instantiate,   // cudaGraphInstantiate
   graph_update,        // cudaGraphExecUpdate with a graph of the same nodes
@@ -61,7 +64,7 @@ enum class GraphForm {
 };
 
 template <>
-inline constexpr std::array<std::string_view, 22> names_of<Call>{"launch",
+inline constexpr std::array<std::string_view, 25> names_of<Call>{"launch",
                                                                  "cooperative-launch",
                                                                  "signal",
                                                                  "event-record",
@@ -72,7 +75,10 @@ inline constexpr std::array<std::string_view, 22> names_of<Call>{"launch",
                                                                  "memset",
                                                                  "malloc-free",
                                                                  "pool-alloc-free",
+                                                                 "copy-in",
+                                                                 "copy-within",
                                                                  "launches",
+                                                                 "default-launches",
                                                                  "graph-launch",
                                                                  "graph-instantiate",
                                                                  "graph-update",
@@ -108,7 +114,7 @@ inline bool is_host_timed(const CallCase& c) { return c.spacing != Spacing::gate
 std::string title(const CallCase&);
 
 struct CallShape {
-  std::uint64_t bytes = 0;   // of a kernel's arguments, or of the memory that is set, allocated or freed; 0: none
+  std::uint64_t bytes = 0;   // of a kernel's arguments, or of memory that is set, copied, allocated or freed; 0: none
   std::uint32_t blocks = 0;  // of a kernel; 0: no kernel
   std::uint32_t nodes = 0;   // kernels of a graph, or launched instead of it; 0: no graph
 
@@ -120,7 +126,7 @@ inline constexpr auto fields_of<CallShape> = fields(field("bytes", &CallShape::b
                                                     field("nodes", &CallShape::nodes));
 
 // One trial of `repeats` calls. A pair such as malloc and free counts as one call, and so do all launches of
-// `launches`.
+// `launches` and `default_launches`.
 struct CallSample {
   std::uint32_t visit = 0;
   std::uint32_t trial = 0;

@@ -7,15 +7,15 @@
 
 namespace npgpu::cuda {
 
-Stream::Stream() {
+Stream::Stream(unsigned flags) {
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+  check(cudaStreamCreateWithFlags(&stream, flags), "creating a stream");
   stream_.reset(stream);
 }
 
 Stream stream_of(int ordinal) {
   make_current(ordinal);
-  return {};
+  return Stream();
 }
 
 Event::Event() {

@@ -14,10 +14,10 @@
 
 namespace npgpu::cuda {
 
-// A stream of its own that does not wait for the legacy default stream.
+// A stream of its own, which does not wait for the legacy default stream unless `flags` say so.
 class Stream {
  public:
-  Stream();
+  explicit Stream(unsigned flags = cudaStreamNonBlocking);
   cudaStream_t get() const { return stream_.get(); }
   void synchronize() const { check(cudaStreamSynchronize(get()), "waiting for a stream"); }
 

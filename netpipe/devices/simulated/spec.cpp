@@ -151,6 +151,7 @@ constexpr HardwareKeys hardware_keys[] = {
     // What npgpu calls times.
     figures("empty_kernel_us call_launch_us call_argument_byte_us call_cooperative_launch_us call_signal_us "
             "call_event_wait_us call_event_elapsed_us call_callback_us call_memset_us call_malloc_free_us "
+            "call_copy_in_us call_copy_within_us early_return_bytes call_default_launches_us "
             "call_pool_alloc_free_us call_free_us call_pool_free_us call_pool_trim_us call_managed_free_us"),
     // Managed memory: what a fault takes and brings, and the rates of what moves.
     figures("page_fault_us fault_bytes migrate_to_device_gb_s migrate_to_host_gb_s"),
