@@ -217,7 +217,11 @@ void add_jobs(Plan& plan, const DeviceInfo& device, bool quick) {
 void add_calls(Plan& plan, const DeviceInfo& device, bool quick) {
   for (const Backend<Calls>* backend : reaching(backends<Calls>(), devices::kind_of(device.id))) {
     auto steps = all_calls(device);
-    if (quick) std::erase_if(steps, [](const Step<Calls>& step) { return step.question.form != GraphForm::none; });
+    if (quick)
+      std::erase_if(steps, [](const Step<Calls>& step) {
+        const CallCase& c = step.question;
+        return c.form != GraphForm::none || c.call == Call::copy_in || c.call == Call::copy_within;
+      });
     add<Calls>(plan, *backend, device, steps);
   }
 }

@@ -194,14 +194,21 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"N",
         "Number of the kernel's blocks. A chunk's kernel then takes as many waves as its blocks need. A chunk of less "
         "than one block takes as long as one block."}},
-      {"flops", {"COUNT", "Arithmetic operations of the whole kernel: 2e12. A multiply-add is two."}},
+      {"flops",
+       {"COUNT",
+        "Arithmetic operations of the whole kernel: 2e12. A multiply-add is two, and so is an add or a multiply that "
+        "takes an instruction of its own."}},
       {"bytes-moved", {"BYTES", "Bytes of the whole kernel between registers and memory, read and written together."}},
       {"bytes-written", {"BYTES", "Of --bytes-moved, those that are written. Default: not known, about half."}},
       {"random", {"", "A thread's words lie anywhere, so that each brings a sector of 32 B."}},
       {"in-flight",
        {"N",
         "Loads, or operations, of a thread that do not wait for each other: those of a loop that the compiler "
-        "unrolls. Default: not known, 4 at most."}},
+        "unrolls. Default: not known; as many as are loaded for each store, or one where nothing is stored."}},
+      {"source-registers",
+       {"N",
+        "Different registers that an operation reads: two of x*f+f, three of x*a+b. Three take twice as long on some "
+        "GPUs where the operations of a thread wait for each other. Default: not known, 3."}},
       {"registers", {"N", "Registers of a thread, as ptxas -v says. They limit the blocks of a multiprocessor."}},
       {"shared", {"SIZE", "Shared memory of a block. It limits the blocks of a multiprocessor."}},
       {"on",

@@ -51,6 +51,8 @@ KernelCounts parse_kernel_counts(const Options& options) {
     c.shared_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(parse_size("shared", *text), 1u << 30));
   if (const auto text = options.maybe("in-flight"))
     c.in_flight = static_cast<std::uint32_t>(parse_count("in-flight", *text, 1, most_in_flight));
+  if (const auto text = options.maybe("source-registers"))
+    c.source_registers = static_cast<std::uint32_t>(parse_count("source-registers", *text, 1, 3));
   return c;
 }
 
@@ -58,7 +60,7 @@ OptionGroup kernel_counts_group() {
   return {"Kernel: its time by what it does, in place of --kernel-ms",
           {"flops", "bytes-moved", "bytes-written", Option("type", "fp32", {}, "WORD"),
            Option("words", "4", "Bytes of one access of a thread: 4, 8 or 16.", "N"), "random", "in-flight",
-           "registers", "shared"}};
+           "source-registers", "registers", "shared"}};
 }
 
 }  // namespace npgpu::cli

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <span>
 
 #include "netpipe/engine/algorithms.hpp"
 
@@ -155,7 +156,7 @@ void add_parts_of_kernels(List& list, const std::array<JobCase, 3>& cases) {
 }  // namespace
 
 std::vector<JobStep> overheads_experiment(const std::string& device, bool in_a_hurry) {
-  // In a hurry every third of a list, and its last.
+  // In a hurry every third of a list, and its last; fewer sizes.
   const auto some = [&](std::vector<std::uint32_t> all) {
     if (!in_a_hurry) return all;
     std::vector<std::uint32_t> few;
@@ -178,7 +179,7 @@ std::vector<JobStep> overheads_experiment(const std::string& device, bool in_a_h
   };
 
   // Back to back in one stream: time over bytes, and what one copy more costs.
-  for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * MiB; bytes *= 4)
+  for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * MiB; bytes *= in_a_hurry ? 16 : 4)
     for (const std::uint32_t n : counts)
       if (n * bytes <= 256 * MiB) either_way(copies, {.chunks = n}, n * bytes);
   // The same total in more pieces: its slope is the gap alone.
@@ -198,7 +199,8 @@ std::vector<JobStep> overheads_experiment(const std::string& device, bool in_a_h
       for (const JobCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB, .iterations = 64, .chunks = n, .streams = streams});
   // What follows what in one stream: the times of two together, less those of each.
-  for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB}) {
+  const std::vector<std::uint64_t> whole_sizes{4 * KiB, MiB, 64 * KiB, 16 * MiB};
+  for (const std::uint64_t bytes : std::span(whole_sizes).first(in_a_hurry ? 2 : 4)) {
     for (const bool in : {false, true})
       for (const bool kernel : {false, true})
         for (const bool out : {false, true}) {

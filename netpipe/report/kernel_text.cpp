@@ -14,6 +14,7 @@ namespace npgpu {
 namespace {
 
 std::string between_text(Seconds low, Seconds high) {
+  if (std::isnan(high.count())) return "at least " + time_text(microseconds(low));
   return fmt::format("{} .. {}", time_text(microseconds(low)), time_text(microseconds(high)));
 }
 

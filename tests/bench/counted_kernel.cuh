@@ -22,7 +22,7 @@ struct Counted {
   std::string name;
   const char* type = "fp32";
   double flops = 0, bytes = 0, written = 0;
-  int word = 4, in_flight = 0;  // 0: not said
+  int word = 4, in_flight = 0, registers_read = 0;  // 0: not said
   bool random = false;
   bool is_outside = false;  // of what the model says that it knows
 };
@@ -57,7 +57,8 @@ static __global__ void gate(long long cycles) {
 
 inline void print_header() {
   std::puts(
-      "name,type,flops,bytes,written,word,in_flight,random,outside,blocks,threads,registers,shared,us,us_low,us_high");
+      "name,type,flops,bytes,written,word,in_flight,registers_read,random,outside,blocks,threads,registers,shared,us,"
+      "us_low,us_high");
 }
 
 // `launch(blocks, threads, shared)` enqueues the kernel once. Prints the median of the trials and its quartiles.
@@ -85,8 +86,9 @@ void time_kernel(const Counted& c, Kernel* kernel, std::size_t blocks, int threa
   }
   must(cudaGetLastError(), c.name.c_str());
   std::sort(us.begin(), us.end());
-  std::printf("%s,%s,%.17g,%.17g,%.17g,%d,%d,%d,%d,%zu,%d,%d,%zu,%.4f,%.4f,%.4f\n", c.name.c_str(), c.type, c.flops,
-              c.bytes, c.written, c.word, c.in_flight, c.random, c.is_outside, blocks, threads, attributes.numRegs,
-              dynamic_shared + attributes.sharedSizeBytes, us[us.size() / 2], us[us.size() / 4], us[3 * us.size() / 4]);
+  std::printf("\"%s\",%s,%.17g,%.17g,%.17g,%d,%d,%d,%d,%d,%zu,%d,%d,%zu,%.4f,%.4f,%.4f\n", c.name.c_str(), c.type,
+              c.flops, c.bytes, c.written, c.word, c.in_flight, c.registers_read, c.random, c.is_outside, blocks,
+              threads, attributes.numRegs, dynamic_shared + attributes.sharedSizeBytes, us[us.size() / 2],
+              us[us.size() / 4], us[3 * us.size() / 4]);
   std::fflush(stdout);
 }

@@ -37,8 +37,13 @@ template <class T> __global__ void gelu(const T* x, T* y) {
 template <class T>
 void time_axpy(const char* name, const char* type, Windows& w, Index n, int threads, unsigned walking) {
   const double bytes = 3.0 * sizeof(T) * n;
-  const Counted c{
-      .name = name, .type = type, .flops = 2.0 * n, .bytes = bytes, .written = bytes / 3, .word = sizeof(T)};
+  const Counted c{.name = name,
+                  .type = type,
+                  .flops = 2.0 * n,
+                  .bytes = bytes,
+                  .written = bytes / 3,
+                  .word = sizeof(T),
+                  .is_outside = walking == 1};
   const auto kernel = walking ? axpy_walking<T> : axpy<T>;
   time_kernel(c, kernel, walking ? walking : blocks_for(n, threads), threads, 0,
               [&](unsigned b, unsigned t, std::size_t) {
@@ -203,7 +208,7 @@ __global__ void add_again(float* x, int times) {  // reads what it has just writ
 }  // namespace
 
 int main() {
-  Windows w(std::size_t{24} << 30);
+  Windows w(std::size_t{6} << 30);
   float* end = nullptr;
   must(cudaMalloc(&end, 1 << 20), "allocating");
   const Index n = Index{1} << 26;
@@ -338,18 +343,18 @@ int main() {
     scatter_numbers<<<few / 256, 256>>>(where, (1u << 28) - 1);
     // A random word moves a sector of 32 B. The number before it and the word behind it do not: they count as the part
     // of a word whose sector they would be.
-    time_kernel({.name = "gather of 4 B", .bytes = 5.0 * few, .word = 4, .random = true}, gather<float>, few / 256, 256,
-                0, [&](unsigned b, unsigned t, std::size_t) {
+    time_kernel({.name = "gather of 4 B", .bytes = 5.0 * few, .word = 4, .random = true, .is_outside = true},
+                gather<float>, few / 256, 256, 0, [&](unsigned b, unsigned t, std::size_t) {
                   gather<<<b, t>>>(w.next<float>(1 << 28), where, w.next<float>(few));
                 });
-    time_kernel({.name = "gather of 8 B", .bytes = 11.0 * few, .word = 8, .random = true}, gather<double>, few / 256,
-                256, 0, [&](unsigned b, unsigned t, std::size_t) {
+    time_kernel({.name = "gather of 8 B", .bytes = 11.0 * few, .word = 8, .random = true, .is_outside = true},
+                gather<double>, few / 256, 256, 0, [&](unsigned b, unsigned t, std::size_t) {
                   gather<<<b, t>>>(w.next<double>(1 << 28), where, w.next<double>(few));
                 });
     must(cudaDeviceSynchronize(), "gathering");
     (void)cudaFree(where);
-    // Every eighth word is as a random one.
-    time_kernel({.name = "every eighth word", .bytes = 4.5 * few, .written = 0.5 * few, .random = true}, strided,
+    // A sector for every word.
+    time_kernel({.name = "every eighth word", .bytes = 36.0 * few, .written = 4.0 * few, .in_flight = 8}, strided,
                 few / 256, 256, 0, [&](unsigned b, unsigned t, std::size_t) {
                   float* const in = w.next<float>(few * 8);
                   strided<<<b, t>>>(in, w.next<float>(few), 8);
@@ -394,10 +399,11 @@ int main() {
   time_polynomial(1.0, "fp64", polynomial<double, 64>, 64, n, 256);
   time_polynomial(1.0, "fp64", polynomial<double, 256>, 256, n / 2, 128);
 
+  // For each pair 12 operations, and a root by a unit of an eighth of the lanes.
   for (const int count : {1 << 14, 1 << 16}) {
     const double pairs = double(count) * count;
     time_kernel({.name = "bodies, " + std::to_string(count),
-                 .flops = 20 * pairs,
+                 .flops = 40 * pairs,
                  .bytes = 28.0 * count,
                  .written = 12.0 * count,
                  .word = 16},

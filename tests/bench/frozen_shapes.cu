@@ -43,6 +43,7 @@ template <class T, Op op, int words> __global__ void move(T* a, T* b, T* c, int 
   const std::size_t grid = std::size_t{gridDim.x} * blockDim.x;
   std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   T one{}, total{};
+#pragma unroll 1  // as many in flight as is said
   for (int s = 0; s < steps; ++s, at += words * grid) {
     T x[words], y[words];
 #pragma unroll
@@ -111,12 +112,13 @@ template <class Kernel> Shape draw_shape(Draw& draw, Kernel* kernel, double fewe
 template <class T, int chains> void time_compute(Draw& draw, const char* type, float* end) {
   const auto kernel = compute<T, chains>;
   const Shape s = draw_shape(draw, kernel, 0.03, 5);
-  const int steps = chains > 16 ? 32 : 4096 / (64 * chains) > 8 ? 4096 / (64 * chains) : 8;
+  const int steps = chains > 16 ? 128 : std::max(32, 256 / chains);
   const double each = double(steps) * chains * (chains > 16 ? 4 : 64);
   const Counted c{.name = "compute " + std::string(type),
                   .type = type,
                   .flops = 2 * each * double(s.blocks) * s.threads,
-                  .in_flight = chains};
+                  .in_flight = chains,
+                  .registers_read = sizeof(T) > 4 ? 2 : 3};  // a parameter of 8 B is no register
   time_kernel(c, kernel, s.blocks, s.threads, s.shared, [&](unsigned blocks, unsigned threads, std::size_t shared) {
     kernel<<<blocks, threads, shared>>>(T(3), T(1), steps, reinterpret_cast<T*>(end));
   });
@@ -133,9 +135,10 @@ template <class T> void time_compute(Draw& draw, const char* type, float* end) {
 
 template <class T, Op op, int words> void time_move(Draw& draw, Windows& windows, float* end) {
   const auto kernel = move<T, op, words>;
-  const Shape s = draw_shape(draw, kernel, 0.05, 16);
+  const bool walks = draw.random() % 2;
+  const Shape s = walks ? draw_shape(draw, kernel, 0.05, 4) : draw_shape(draw, kernel, 4, 60);
   const double each = sizeof(T) * words * double(s.blocks) * s.threads;
-  const int steps = draw.random() % 2 ? std::max(1, static_cast<int>(draw.log_between(64e6, 512e6) / each)) : 1;
+  const int steps = walks ? std::max(1, static_cast<int>(draw.log_between(64e6, 512e6) / each)) : 1;
   const double reads = op == Op::write ? 0 : op == Op::triad ? 2 : 1, writes = op == Op::read ? 0 : 1;
   const Counted c{.name = std::string("memory ") + names_of_ops[int(op)] + (steps > 1 ? " walking" : ""),
                   .bytes = (reads + writes) * each * steps,
@@ -168,7 +171,7 @@ template <class T> void time_move(Draw& draw, Windows& w, float* end) {
 
 template <class T, int words> void time_both(Draw& draw, Windows& windows, const char* type) {
   const auto kernel = both<T, words>;
-  const Shape s = draw_shape(draw, kernel, 0.5, 24);
+  const Shape s = draw_shape(draw, kernel, 4, 60);
   const int operations = 16 * std::max(1, static_cast<int>(draw.log_between(1, 16)));
   const double elements = double(words) * s.blocks * s.threads;
   const Counted c{.name = "mixed " + std::string(type),
@@ -177,7 +180,8 @@ template <class T, int words> void time_both(Draw& draw, Windows& windows, const
                   .bytes = 2 * sizeof(T) * elements,
                   .written = sizeof(T) * elements,
                   .word = sizeof(T),
-                  .in_flight = words};
+                  .in_flight = words,
+                  .registers_read = 2};
   time_kernel(c, kernel, s.blocks, s.threads, s.shared, [&](unsigned blocks, unsigned threads, std::size_t shared) {
     T* const a = windows.next<T>(static_cast<std::size_t>(elements));
     kernel<<<blocks, threads, shared>>>(a, windows.next<T>(static_cast<std::size_t>(elements)), operations, T(0.5));
@@ -190,7 +194,7 @@ int main(int argc, char** argv) {
   Draw draw{std::mt19937(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20261129u)};
   float* end = nullptr;
   must(cudaMalloc(&end, 64), "allocating");
-  Windows windows(std::size_t{16} << 30);
+  Windows windows(std::size_t{4} << 30);
   print_header();
   for (int i = 0; i < 30; ++i) time_compute<float>(draw, "fp32", end);
   for (int i = 0; i < 20; ++i) time_compute<double>(draw, "fp64", end);

@@ -22,6 +22,8 @@ def predicted(program, trace, row):
                   "--words", row["word"]]
     if row["in_flight"] != "0":
         flags += ["--in-flight", row["in_flight"]]
+    if row["registers_read"] != "0":
+        flags += ["--source-registers", row["registers_read"]]
     if row["random"] != "0":
         flags += ["--random"]
     if row["shared"] != "0":
@@ -65,6 +67,7 @@ def main():
             row["roof"] = 1e6 * max(flops / (2 * lanes * used["sms"] * clock) if flops else 0,
                                     moved / (1e9 * used["memory_gb_s"]) if moved else 0)
             row["model"], row["low"], row["high"] = (answer[k] for k in ("likely_us", "low_us", "high_us"))
+            row["high"] = row["high"] or math.inf  # of accesses that lie anywhere, a time is a lower bound
             row["bound"] = answer["bound"]
             known.append(row)
         print(f"\n{file}\n{'kernels':34} {'n':>4} {'median %':>7} {'p95':>6} {'inside':>6} {'width':>6} {'roofline':>8} {'p95':>7}")

@@ -45,7 +45,7 @@ DeviceModel device_model(const DeviceInfo&);
 
 // A kernel as its author counts it: the whole of it.
 struct KernelCounts {
-  double flops = 0;  // a multiply-add is two
+  double flops = 0;  // a multiply-add is two, and so is any other operation that takes an instruction of its own
   double bytes = 0;  // between registers and memory, read and written
   // How many of these are written; NaN: not known, and half of them are taken to be.
   double bytes_written = not_measured;
@@ -58,6 +58,7 @@ struct KernelCounts {
   std::uint32_t registers = 0, shared_bytes = 0;
   // Loads, or operations, of a thread that wait for none of each other; 0: not known.
   std::uint32_t in_flight = 0;
+  std::uint32_t source_registers = 0;  // different ones that an operation reads; 0: not known, and 3 are taken
 
   auto operator<=>(const KernelCounts&) const = default;
 };

@@ -111,7 +111,7 @@ constexpr HardwareKeys hardware_keys[] = {
     // How latency and rate give way to each other (0: in a corner, and blocks go in step), and what blocks take
     // besides.
     figures("memory_knee memory_walking_share block_dispatch_ns block_turnaround_ns warp_turnaround_ns "
-            "store_turnaround_ns write_turnaround_ns"),
+            "store_turnaround_ns write_turnaround_ns register_reads_per_cycle"),
     figures("instructions_int32_lanes instructions_int32_cycles instructions_fp16_lanes instructions_fp16_cycles "
             "instructions_bf16_lanes instructions_bf16_cycles"),
     counts("shared_banks bank_bytes sector_bytes line_bytes"),

@@ -23,9 +23,13 @@ double DeviceModel::at(std::string_view key, double otherwise) const {
 namespace {
 
 constexpr double warp = 32;
-constexpr double combines = 6;  // how sharply arithmetic and memory give way to each other
+// How sharply arithmetic and memory give way to each other: in a loop, whose accesses run ahead of its operations; and
+// where a thread's accesses all come before them, so that the blocks of a wave first wait and then work together. There
+// operations that keep a scheduler for one cycle leave none for the accesses.
+constexpr double combines_in_loop = 6, combines_once = 2.2, combines_once_in_a_cycle = 1.3;
 constexpr double usual_knee = 4;
 constexpr double nearly = 0.03;  // of an operation's time
+constexpr double usual_operands = 3, fewest_operands = 2;
 
 // What the time is made of: the figures in seconds, and which of them were looked up.
 class LookedUp {
@@ -68,12 +72,23 @@ double smooth_max(double a, double b, double sharpness) {
   return most * std::pow(1 + std::pow(std::min(a, b) / most, sharpness), 1 / sharpness);
 }
 
+// What a thread has in flight. A loop loads what its step stores, and sums wait for each load; operations are unrolled.
+struct InFlight {
+  double loads = 1, operations = 4;
+};
+InFlight in_flight(const KernelCounts& c) {
+  if (c.in_flight) return {static_cast<double>(c.in_flight), static_cast<double>(c.in_flight)};
+  const double written = std::isnan(c.bytes_written) ? c.bytes / 2 : c.bytes_written;
+  return {written > 0 ? std::clamp(std::round((c.bytes - written) / written), 1.0, 4.0) : 1, 4};
+}
+
 class CountedKernel {
  public:
-  CountedKernel(const LookedUp& f, const KernelCounts& c, double in_flight)
+  CountedKernel(const LookedUp& f, const KernelCounts& c, InFlight in_flight)
       : f_(f),
         c_(c),
         in_flight_(in_flight),
+        operands_(c.source_registers ? c.source_registers : usual_operands),
         blocks_(static_cast<double>(c.blocks)),
         threads_(blocks_ * c.threads),
         sms_(f.needed("sms", "npgpu probe compute measures it")),
@@ -85,7 +100,7 @@ class CountedKernel {
     written_ = std::isnan(c.bytes_written) ? 0.5 : std::clamp(c.bytes_written / c.bytes, 0.0, 1.0);
   }
 
-  TimeParts parts() const {
+  TimeParts parts() {
     TimeParts p;
     p.slots = resident_ * sms_;
     p.waves = blocks_ / p.slots;
@@ -93,7 +108,11 @@ class CountedKernel {
     KernelBound of_arithmetic = KernelBound::arithmetic, of_memory = KernelBound::memory_rate;
     if (c_.flops > 0) p.arithmetic = arithmetic(of_arithmetic);
     if (c_.bytes > 0) p.memory = memory(of_memory);
-    const double both = smooth_max(p.arithmetic, p.memory, in_step_ ? INFINITY : combines);
+    const double sharpness = in_step_              ? INFINITY
+                             : steps() > 1         ? combines_in_loop
+                             : issue_cycles_ > 1.5 ? combines_once
+                                                   : combines_once_in_a_cycle;
+    const double both = smooth_max(p.arithmetic, p.memory, sharpness);
     p.time = both + p.launch;
     p.bound = p.launch > both ? KernelBound::launch : p.arithmetic > p.memory ? of_arithmetic : of_memory;
     if (const double full = std::ceil(p.waves); p.waves < 100) p.last_wave = full / p.waves;
@@ -131,27 +150,48 @@ class CountedKernel {
 
   // N multiply-adds of a thread, i of them at once, take N * max(latency / i, q * c): q warps on the busiest scheduler
   // of the busiest multiprocessor, each of whose instructions keeps it for c. Waves follow one another.
-  double arithmetic(KernelBound& bound) const {
+  double arithmetic(KernelBound& bound) {
     const std::string of_type = c_.type == DataType::fp32 ? "" : "instructions_" + std::string(name(c_.type)) + '_';
     constexpr auto by_compute = "npgpu probe compute measures it, with --type for other types than fp32";
     const double clock = f_.needed("shader_clock_mhz", by_compute) * 1e6;
     const double latency = f_.needed(of_type.empty() ? "fma_latency_cycles" : of_type + "cycles", by_compute) / clock;
     const double schedulers = f_.known("schedulers", 4);
-    const double issue =
+    const double lasts_issuing =
         warp * schedulers / f_.needed(of_type.empty() ? "lanes" : of_type + "lanes", by_compute) / clock;
     const double each = c_.flops / 2 / threads_;
-    const auto wave = [&](double blocks) {
-      const double warps = std::ceil(std::ceil(blocks / sms_) * block_warps_ / schedulers);
-      bound = warps * issue >= latency / in_flight_ ? KernelBound::arithmetic : KernelBound::dependent_operations;
+    issue_cycles_ = lasts_issuing * clock;
+    const double issue = lasts_issuing * reading(issue_cycles_);
+    // Where blocks come and go, every scheduler gets its share of their warps.
+    const auto wave = [&](double blocks, bool come_and_go) {
+      double warps = std::ceil(blocks / sms_) * block_warps_ / schedulers;
+      if (!come_and_go) warps = std::ceil(warps);
+      bound = warps * issue >= latency / in_flight_.operations ? KernelBound::arithmetic
+                                                               : KernelBound::dependent_operations;
       // Blocks of one warp whose operations all wait for each other begin together and stay in step.
-      if (block_warps_ <= 1 && in_flight_ <= 1 && !in_step_)
+      if (block_warps_ <= 1 && in_flight_.operations <= 1 && !in_step_)
         return each * latency * std::ceil(warps * issue / latency - nearly);
-      return each * std::max(latency / in_flight_, warps * issue);
+      return each * std::max(latency / in_flight_.operations, warps * issue);
     };
     const double slots = resident_ * sms_, whole = std::floor(blocks_ / slots), rest = blocks_ - whole * slots;
-    const double last = rest > 0 ? wave(rest) : 0;
-    return (whole > 0 ? whole * wave(slots) : 0) + last;
+    const double last = rest > 0 ? wave(rest, false) : 0;
+    return (whole > 0 ? whole * wave(slots, whole > 1 && !in_step_) : 0) + last;
   }
+
+  // How many times longer an operation of so many cycles keeps its scheduler because its operands are read. An
+  // operation that others of its thread follow at once finds what they share in the cache of operands: of two in flight
+  // every other one, of more nearly all.
+  double reading(double cycles) const {
+    const double at_once = f_.known("register_reads_per_cycle", INFINITY);
+    const double needed = std::ceil(operands_ * (c_.type == DataType::fp64 ? 2 : 1) / at_once);
+    const double finds_none = in_flight_.operations <= 2 ? 1 / in_flight_.operations : 0.3 / in_flight_.operations;
+    return 1 + finds_none * std::max(0.0, needed / std::round(cycles) - 1);
+  }
+
+  double loads() const {
+    const double reads = written_ < 1 ? 1 - written_ : 1;
+    return std::max(1.0, c_.bytes * reads / threads_ / c_.word_bytes);
+  }
+  double steps() const { return loads() / std::min(in_flight_.loads, loads()); }
 
   // Figures of reads alone, of as many bytes read as written, and of writes alone; between them a straight line.
   double by_mix(const char* of_reads, double both, const char* of_writes) const {
@@ -170,11 +210,9 @@ class CountedKernel {
     double path = f_.known("sm_bytes_per_cycle", INFINITY) * clock;
     if (!reads) path = f_.known("sm_write_bytes_per_cycle", path / clock) * clock;
     if (!writes) path = f_.known("sm_read_bytes_per_cycle", path / clock) * clock;
-    const double word = c_.word_bytes;
-    const double loads = std::max(1.0, c_.bytes * (reads ? 1 - written_ : 1) / threads_ / word);
-    const double at_once = std::min(in_flight_, loads), steps = loads / at_once;
+    const double steps = this->steps();
     // Sectors move, and not words.
-    const double moved = c_.random ? std::max(1.0, f_.known("sector_bytes", 32) / word) : 1;
+    const double moved = c_.random ? std::max(1.0, f_.known("sector_bytes", 32) / c_.word_bytes) : 1;
     const double bytes = c_.bytes * moved, block_step = bytes / blocks_ / steps;
     const double slots = resident_ * sms_;
     const auto on_path = [&](double blocks) { return std::ceil(blocks / sms_) * block_step / path; };
@@ -197,11 +235,13 @@ class CountedKernel {
       bound = bound_by(bus, way);
       return steps * smooth_max(latency + way, bus, knee_);
     }
+    // What is stored keeps a block the longer, the more warps store.
+    const double warps = f_.known("warps", 0), filled = warps > 0 ? std::min(1.0, resident_ * block_warps_ / warps) : 1;
     const double turnaround =
         1e-9 * (f_.known("block_turnaround_ns", 0) + f_.known("warp_turnaround_ns", 0) * block_warps_ +
                 (!writes  ? 0
                  : !reads ? f_.known("write_turnaround_ns", 0)
-                          : f_.known("store_turnaround_ns", 0)));
+                          : filled * f_.known("store_turnaround_ns", 0)));
     const double own = blocks_ / slots * (steps * latency + turnaround);
     const double bus = bytes / rate, dispatch = blocks_ * f_.known("block_dispatch_ns", 0) * 1e-9;
     const double flow = smooth_max(own, bus, knee_);
@@ -213,10 +253,12 @@ class CountedKernel {
 
   const LookedUp& f_;
   const KernelCounts& c_;
-  double in_flight_, blocks_, threads_, sms_, knee_;
+  InFlight in_flight_;
+  double operands_, blocks_, threads_, sms_, knee_;
   bool in_step_;
   double block_warps_ = 1, resident_ = 1;
-  double written_ = 0.5;  // of the bytes
+  double written_ = 0.5;            // of the bytes
+  double issue_cycles_ = INFINITY;  // for which an operation keeps its scheduler; there are none
 };
 
 void refuse_counts(const KernelCounts& c) {
@@ -225,16 +267,9 @@ void refuse_counts(const KernelCounts& c) {
     throw Error(ErrorKind::usage, "a kernel has blocks of threads, and operations or bytes");
 }
 
-// Compilers issue what is independent together: loops by four, and all of a few accesses.
-double usual_in_flight(const KernelCounts& c) {
-  const double threads = static_cast<double>(c.blocks) * c.threads;
-  const double accesses = c.bytes / threads / c.word_bytes;
-  return c.bytes > 0 ? std::clamp(accesses, 1.0, 4.0) : 4;
-}
-
 const std::string nothing_moved;
 
-TimeParts evaluate(const DeviceModel& device, const KernelCounts& c, double in_flight,
+TimeParts evaluate(const DeviceModel& device, const KernelCounts& c, InFlight in_flight,
                    const std::string& moved = nothing_moved, double to = 0, std::set<std::string>* used = nullptr) {
   const LookedUp figures(device, moved, to);
   const TimeParts parts = CountedKernel(figures, c, in_flight).parts();
@@ -246,7 +281,7 @@ TimeParts evaluate(const DeviceModel& device, const KernelCounts& c, double in_f
 
 Seconds likely_time(const DeviceModel& device, const KernelCounts& c) {
   refuse_counts(c);
-  return Seconds{evaluate(device, c, c.in_flight ? c.in_flight : usual_in_flight(c)).time};
+  return Seconds{evaluate(device, c, in_flight(c)).time};
 }
 
 KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
@@ -254,8 +289,9 @@ KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
   // more.
   const bool is_half = c.type == DataType::fp16 || c.type == DataType::bf16;
   const double of_arithmetic = is_half ? 0.2 : 0.06, of_memory = 0.10, of_both = std::max(of_arithmetic, 0.15);
+  constexpr double of_one_block = 0.5;
   refuse_counts(c);
-  const double usual = c.in_flight ? c.in_flight : usual_in_flight(c);
+  const InFlight usual = in_flight(c);
   std::set<std::string> used;
   const TimeParts p = evaluate(device, c, usual, nothing_moved, 0, &used);
   KernelTime result{Seconds{p.time},
@@ -283,14 +319,27 @@ KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
   }
   double low = p.time * (1 - std::sqrt(below)), high = p.time * (1 + std::sqrt(above));
   if (!c.in_flight) {
-    const double one = evaluate(device, c, 1).time, many = evaluate(device, c, 2 * usual).time;
+    constexpr double most = 4;
+    const double one = evaluate(device, c, {1, 1}).time;
+    const double many = evaluate(device, c, {most * usual.loads, 2 * usual.operations}).time;
     low -= p.time - std::min({p.time, one, many});
     high += std::max({p.time, one, many}) - p.time;
-    if (std::max(one, many) > 1.1 * p.time)
+    if (std::max(one, many) > 1.1 * std::min(one, many))
       result.notes.push_back(
           fmt::format("how many accesses or operations of a thread are in flight decides its time: with one {:.4g} us, "
-                      "with {:g} {:.4g} us; --in-flight says it",
-                      1e6 * one, 2 * usual, 1e6 * many));
+                      "with {:g} {:.4g} us; {:g} loads and {:g} operations are taken; --in-flight says it",
+                      1e6 * one, most * usual.loads, 1e6 * many, usual.loads, usual.operations));
+  }
+  if (!c.source_registers) {
+    KernelCounts few = c;
+    few.source_registers = fewest_operands;
+    const double least = evaluate(device, few, usual).time;
+    low -= p.time - least;
+    if (p.time > 1.1 * least)
+      result.notes.push_back(
+          fmt::format("operations that wait for each other are taken to read three registers each; with two the kernel "
+                      "takes {:.4g} us: --source-registers says it",
+                      1e6 * least));
   }
   const double less = std::min(p.arithmetic, p.memory), more = std::max(p.arithmetic, p.memory);
   const double own = p.bound == KernelBound::launch ? of_memory
@@ -299,8 +348,13 @@ KernelTime time_of_kernel(const DeviceModel& device, const KernelCounts& c) {
                                                     : of_memory;
   result.low = Seconds{std::max(low * (1 - own), 0.0)};
   result.high = Seconds{high * (1 + own)};
-  if (c.random && std::isnan(device.at("sector_bytes")))
-    result.notes.push_back("sectors of 32 B are assumed: npgpu probe access measures them");
+  if (c.random) {
+    result.high = Seconds{not_measured};
+    result.notes.push_back("the time is at least this: how fast sectors come from anywhere is not measured");
+  } else if (c.blocks == 1 && p.memory > p.arithmetic) {
+    result.low *= 1 - of_one_block, result.high *= 1 + of_one_block;
+    result.notes.push_back("one block that waits for memory was off by up to 50 % on H200s");
+  }
   return result;
 }
 
