@@ -30,15 +30,15 @@ def options():
     return parser
 
 
-def asked(command, trace, kind, *more):
+def asked(command, trace, kind, version, *more):
     """What the program says of a trace, as JSON."""
     name, document = loader.read_json(trace, f"npgpu {command} TRACE --json", program.run(command, trace, "--json", *more))
-    loader.check_document(name, document, kind, 1, f"npgpu {command} TRACE --json")
+    loader.check_document(name, document, kind, version, f"npgpu {command} TRACE --json")
     return document
 
 
 def draw_corners(axes, probes, kind, title):
-    """One block and blocks everywhere over the threads of a block; the four ends are the corners."""
+    """Blocks on all multiprocessors and one block, over the threads of a block; the four ends are the corners."""
     operation, form = OPERATION[kind]
     found = [p for p in probes if (p.case["probe"], p.case["operation"], p.case["type"], p.case["form"]) == (kind, operation, "fp32", form)]
     axes.set_title(title, loc="left", fontweight="bold")
@@ -48,16 +48,17 @@ def draw_corners(axes, probes, kind, title):
         return
     rates = corners.rates_of(found[0])
     units = max(found[0].document["units"], 1)
-    for label, color, below, wanted in (("all multiprocessors", COLORS[0], 14, lambda q: q["blocks"] >= max(units, 2)),
-                                        ("one multiprocessor", COLORS[1], 56, lambda q: q["blocks"] == 1)):
+    for name, color, wanted in (("All", COLORS[0], lambda q: q["blocks"] >= max(units, 2)), ("One", COLORS[1], lambda q: q["blocks"] == 1)):
         curve = corners.best_by(rates, lambda q: q["threads"], wanted)
         if curve is None:
             continue
         axes.plot(curve[0], curve[1] * 1e-9, color=color, marker="o", markersize=3)
-        axes.annotate(label, (curve[0][-1], curve[1][-1] * 1e-9), xytext=(0, -below), textcoords="offset points",
-                      ha="right", color=color, fontsize=8)
+        for end, threads, side in ((0, "One", "left"), (-1, "All", "right")):
+            axes.annotate(f"{name}-{threads}", (curve[0][end], curve[1][end] * 1e-9), xytext=(0, 6) if end else (4, -11),
+                          textcoords="offset points", ha=side, color=color, fontsize=8)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    axes.margins(y=0.15)
     axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
     axes.set_ylabel(corners.UNITS[kind])
@@ -107,9 +108,8 @@ def draw_streams(axes, job):
     axes.plot(streams, ms, color=COLORS[0])
     axes.fill_between(streams, low, high, color=COLORS[0], alpha=0.25, linewidth=0)
     advised = job["advised"]
-    split = f"{advised['chunks']} chunks in {advised['streams']} streams, {figure.size_text(advised['device_bytes'])}"
     axes.plot(advised["streams"], advised["time_us"] / 1e3, "o", color=COLORS[1], markersize=7)
-    axes.annotate(f"{split}: {advised['time_us'] / 1e3:.2f} ms", (advised["streams"], advised["time_us"] / 1e3), xytext=(0, 40),
+    axes.annotate(job["answer"], (advised["streams"], advised["time_us"] / 1e3), xytext=(0, 40),
                   textcoords="offset points", ha="center" if advised["streams"] > 6 else "left", color=COLORS[1], fontsize=8,
                   arrowprops={"arrowstyle": "-", "color": COLORS[1], "linewidth": 0.8})
     axes.set_xscale("log", base=2)
@@ -126,13 +126,13 @@ def draw(trace, case=None, device=None, **job):
     if not loader.is_trace(path):
         raise loader.BadTrace(f"{path}: is a report; this figure asks the program for more than that: name the trace itself")
     probes = loader.load(trace, "probes", case)
-    devices = [d for d in asked("derive", path, "npgpu-parameters")["devices"] if d["device"] != "host" and device in (None, d["device"])]
+    devices = [d for d in asked("derive", path, "npgpu-parameters", 1)["devices"] if d["device"] != "host" and device in (None, d["device"])]
     if not devices:
         raise loader.BadTrace(f"{path}: holds no parameters of {device or 'a GPU'}")
     one = devices[0]
     chosen = {name: str(job.get(name.replace("-", "_")) or usual) for name, usual, _ in JOB}
     words = [f"--{name}={value}" for name, value in chosen.items()]
-    said = asked("predict", path, "npgpu-prediction", f"--device={one['device']}", *words)
+    said = asked("predict", path, "npgpu-prediction", 2, f"--device={one['device']}", *words)
     probes = [p for p in probes if p.device == one["device"]]
     picture = plt.figure(figsize=(10.4, 6.2), layout="constrained")
     cells = picture.add_gridspec(2, 6)
@@ -142,5 +142,6 @@ def draw(trace, case=None, device=None, **job):
     draw_kernel(picture.add_subplot(cells[1, :2]), said["kernel"])
     draw_streams(picture.add_subplot(cells[1, 2:]), said)
     figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device_name']}: from the corners to the number of streams",
-                    f"{chosen['bytes-in']} in, a kernel of {chosen['flops']} operations on {chosen['bytes-moved']}, {chosen['bytes-out']} out")
+                    f"{chosen['bytes-in']} in, a kernel of {chosen['flops']} operations that moves {chosen['bytes-moved']}, {chosen['bytes-out']} out; "
+                    "corners: blocks on all multiprocessors or one, with all threads or one")
     return picture
