@@ -15,7 +15,7 @@ import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
 from npgpu.plots import command, figure, loader, matrix, rate, ratios, samples  # noqa: E402
 
-ALL = ("rate", "latency", "ratios", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
+ALL = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
        "numa", "universality")
 
@@ -349,7 +349,7 @@ def bad_input(where, made):
     table = [("nosuch.h5", "no such file"), (".", "is a folder"), ("text.h5", "neither a trace nor JSON"),
              ("empty.h5", "neither a trace nor JSON"), ("half.h5", "half.h5"), ("other.json", "is JSON, but not"),
              ("newer.json", "version 4"), ("lacking.json", "another npgpu"), ("nothing.json", "holds no transfers"),
-             ("probes.json", "corners, levels, onchip, laws, ladder, gemm and gemm_cores show probes"), ("pointless.json", "no usable point"),
+             ("probes.json", "corners, chain, levels, onchip, laws, ladder, gemm and gemm_cores show probes"), ("pointless.json", "no usable point"),
              ("lame.json", "of another npgpu")]
     for name in ("rate", "latency", "samples"):
         for bad, word in table if name == "rate" else table[::5]:  # they share the loader

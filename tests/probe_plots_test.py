@@ -6,9 +6,9 @@ import json
 import os
 import tempfile
 
-from figures import HERE, check, refused, script, traced, words  # first: it finds what follows
+from figures import HERE, check, refused, run, script, traced, words  # first: it finds what follows
 import numpy as np  # noqa: E402
-from npgpu.plots import gemm, gemm_cores, laws, levels, loader  # noqa: E402
+from npgpu.plots import figure, gemm, gemm_cores, laws, levels, loader  # noqa: E402
 
 
 def write_chase(path, steps):
@@ -58,6 +58,18 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("SIMULATED" in text and "computing power" in text and "GOP/s" in text and "Threads of a block" in text, "corners' words")
     check("GB/s" in words(folder, "corners", probes, "--probe", "bandwidth"), "corners --probe bandwidth")
 
+    # The whole chain: what it prints is what the program says of the same job.
+    costs = run("streams", "--experiment", "overheads", "--device", "sim:h200", "--append", "--output", probes, "--quiet")
+    check(costs.code == 0, costs.err)
+    text = words(folder, "chain", probes, "--blocks", "1000")
+    job = {"bytes-in": "64MiB", "bytes-out": "64MiB", "flops": 16777216, "bytes-moved": "128MiB", "bytes-written": "64MiB", "blocks": 1000,
+           "threads": 256, "in-flight": 1}
+    said = json.loads(run("predict", probes, *[f"--{name}={value}" for name, value in job.items()], "--json").out)
+    check("SIMULATED" in text and said["answer"] in text, f"chain's answer: {said['answer']}")
+    check(f">{figure.digits(said['kernel']['likely_us'])}<" in text and said["kernel"]["bound"] in text, f"chain's kernel: {said['kernel']['likely_us']}")
+    sms = next(p for p in json.loads(run("derive", probes, "--json").out)["devices"][0]["parameters"] if p["name"] == "SM")
+    check(f">{figure.digits(sms['estimate']['value'])}<" in text and "W_bus" in text, "chain's parameters")
+
     patterns = traced(os.path.join(folder, "patterns.h5"), "probe", "onchip,access,divergence,product,occupancy", "--device", "sim:h200")
     shared = next(p for p in loader.load([patterns], "probes") if p.case["space"] == "shared")
     ((label, called, points),) = laws.curves_of(shared)
@@ -96,7 +108,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
 
     for name, arguments, word in [("gemm", [probes], "holds no products"), ("gemm_cores", [copied], "no product of matrices on one core"),
                                   ("ladder", [probes], "holds no usable point of a probe reduction"), ("laws", [probes], "holds no probe with a law"), ("onchip", [probes], "holds no usable point"),
-                                  ("levels", [probes], "holds no probe latency"), ("corners", [chase], "holds no probe compute"),
+                                  ("levels", [probes], "holds no probe latency"), ("corners", [chase], "holds no probe compute"), ("chain", [chase], "is a report"), ("chain", [products], "is a report"),
                                   ("corners", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         refused(word, name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")

@@ -50,7 +50,8 @@ TEST_CASE("a column a millisecond") {
   CHECK(row(text, "compute ") == times(10, '.') + times(20, '0') + times(20, '1') + times(10, '.'));
   CHECK(row(text, "copy-out ") == times(30, '.') + times(10, '0') + times(10, '.') + times(10, '1'));
   CHECK(row(text, "host ") == times(60, '.'));  // its calls take no time
-  CHECK(text.find("SIMULATED sim:made") == 0);
+  CHECK(text.find("SIMULATED 2 chunks in 2 streams") == 0);
+  CHECK(text.find("\n  node      sim:made\n") != std::string::npos);
   CHECK(text.find("60.00 ms") != std::string::npos);
   CHECK(text.find("bottleneck kernel, 67 % busy") != std::string::npos);
 }

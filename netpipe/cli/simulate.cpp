@@ -1,6 +1,7 @@
 // npgpu simulate: a job in streams on a node that is only numbers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
@@ -9,6 +10,7 @@
 #include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "npgpu/model/advice.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -68,7 +70,10 @@ StreamCosts read_costs(const Options& options, const Job& job, DeviceModel& node
   };
   rate("h2d-gb-s", costs.copy_h2d, job.in_bytes);
   rate("d2h-gb-s", costs.copy_d2h, job.out_bytes);
-  if (const auto text = options.maybe("issue-us")) costs.issue = parse_stages("issue-us", *text);
+  if (const auto text = options.maybe("issue-us")) {
+    costs.issue = parse_stages("issue-us", *text);
+    costs.issue_h2d = costs.issue_kernel = costs.issue_d2h = {};  // those of the trace, by the bytes of a chunk
+  }
   if (const auto text = options.maybe("gap-us")) costs.gap = parse_stages("gap-us", *text);
   if (const auto text = options.maybe("latency-us")) costs.latency = parse_stages("latency-us", *text);
   if (const auto text = options.maybe("create-us"))
@@ -113,11 +118,16 @@ int run_simulate(const Options& options) {
   s.node = options.maybe("device").value_or(options.maybe("trace").value_or("node as given"));
   const auto most =
       static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_drawn_streams));
-  s.prediction = choose_streams(s.job, s.costs, s.order, stream_counts(most));
-  s.streams = s.prediction.streams;
-  if (const auto text = options.maybe("streams"))
-    s.streams = static_cast<std::uint32_t>(parse_count("streams", *text, 1, max_drawn_streams));
-  s.timeline = simulate(s.job, s.streams, s.costs, s.order);
+  s.prediction = choose_streams(s.job, s.costs, s.order, stream_counts_of(s.job, most));
+  if (const auto text = options.maybe("streams")) {
+    s.streams = s.chunks = static_cast<std::uint32_t>(parse_count("streams", *text, 1, max_drawn_streams));
+  } else {
+    const SplitTime advised = advised_split(s.job, splits_of(s.job, s.costs, s.order, s.prediction, {}, most));
+    s.streams = advised.streams;
+    s.chunks = advised.chunks;
+    s.order = advised.order;
+  }
+  s.timeline = simulate(s.job, s.chunks, s.costs, s.order, s.streams);
   if (const auto path = options.maybe("chrome"))
     write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, s); });
   if (options.on("json")) simulation_json(std::cout, s);
@@ -140,8 +150,9 @@ Command simulate_job() {
           {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "slots"}},
            kernel_counts_group(),
            {"Streams",
-            {Option("streams", {}, "Default: the best number.", "N"), Option("order", "breadth-first", {}, "WORD"),
-             Option("pool", "pooled", {}, "WORD"), Option("max-streams", "64")}},
+            {Option("streams", {}, "One chunk in each. Default: the form that npgpu predict advises.", "N"),
+             Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
+             Option("max-streams", "64")}},
            {"Node: a device, and over it numbers of your own",
             {Option("device", {}, "sim:NAME, or with --trace one of the trace."),
              Option("trace", {}, "It says what streams cost."), Option("memory", "pinned", {}, "WORD"), "h2d-gb-s",

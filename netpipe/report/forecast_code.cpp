@@ -14,7 +14,8 @@ namespace {
 struct CodeTemplate {
   std::string head;                        // up to how a job is made of copies and kernels
   std::string breadth_first, depth_first;  // the job, in either order
-  std::string tail;                        // what makes the buffers, and times the job
+  std::string tail;                        // what makes the buffers, and times the whole job
+  std::string both, whole;                 // what times the split job too, and compares; or says that it was not split
   const char* comment;                     // that a line of comment begins with
 };
 
@@ -40,9 +41,8 @@ constexpr const char* cuda_head = R"(@about@
     }                                                                      \
   } while (false)
 
-// Of the whole job; of a chunk, and the last one may be smaller; of the whole kernel, alone on the GPU.
+// Of the whole job; of the whole kernel, alone on the GPU.
 constexpr std::size_t bytes_in = @in@, bytes_out = @out@;
-constexpr std::size_t chunk_in = @chunk_in@, chunk_out = @chunk_out@;
 constexpr double kernel_ms = @kernel_ms@;
 
 // Stands for your kernel: keeps the whole GPU busy for the chunk's share of the time. Yours reads `in` and writes `out`,
@@ -68,6 +68,7 @@ void launch(const char* in, char* out, double share, cudaStream_t stream) {
 }
 
 struct Job {
+  std::size_t chunks, chunk_in, chunk_out;  // the last chunk may be smaller
   char *host_in, *host_out;    // pinned: copies of other memory do not overlap with kernels
   std::vector<char*> in, out;  // on the GPU, a pair for each stream
   std::vector<cudaStream_t> streams;
@@ -76,21 +77,21 @@ struct Job {
 std::size_t bytes_of(std::size_t chunk, std::size_t each, std::size_t all) {
   return std::min(each, all - std::min(all, chunk * each));
 }
-double share_of(std::size_t chunk, std::size_t chunks) {
-  const std::size_t all = bytes_in ? bytes_in : bytes_out, each = bytes_in ? chunk_in : chunk_out;
-  return all ? static_cast<double>(bytes_of(chunk, each, all)) / static_cast<double>(all) : 1.0 / static_cast<double>(chunks);
+double share_of(const Job& job, std::size_t chunk) {
+  const std::size_t all = bytes_in ? bytes_in : bytes_out, each = bytes_in ? job.chunk_in : job.chunk_out;
+  return static_cast<double>(bytes_of(chunk, each, all)) / static_cast<double>(all);
 }
 void copy_in(const Job& job, std::size_t chunk) {
-  const std::size_t s = chunk % job.streams.size(), bytes = bytes_of(chunk, chunk_in, bytes_in);
-  if (bytes) CHECK(cudaMemcpyAsync(job.in[s], job.host_in + chunk * chunk_in, bytes, cudaMemcpyHostToDevice, job.streams[s]));
+  const std::size_t s = chunk % job.streams.size(), bytes = bytes_of(chunk, job.chunk_in, bytes_in);
+  if (bytes) CHECK(cudaMemcpyAsync(job.in[s], job.host_in + chunk * job.chunk_in, bytes, cudaMemcpyHostToDevice, job.streams[s]));
 }
-void compute(const Job& job, std::size_t chunk, std::size_t chunks) {
+void compute(const Job& job, std::size_t chunk) {
   const std::size_t s = chunk % job.streams.size();
-  launch(job.in[s], job.out[s], share_of(chunk, chunks), job.streams[s]);
+  launch(job.in[s], job.out[s], share_of(job, chunk), job.streams[s]);
 }
 void copy_out(const Job& job, std::size_t chunk) {
-  const std::size_t s = chunk % job.streams.size(), bytes = bytes_of(chunk, chunk_out, bytes_out);
-  if (bytes) CHECK(cudaMemcpyAsync(job.host_out + chunk * chunk_out, job.out[s], bytes, cudaMemcpyDeviceToHost, job.streams[s]));
+  const std::size_t s = chunk % job.streams.size(), bytes = bytes_of(chunk, job.chunk_out, bytes_out);
+  if (bytes) CHECK(cudaMemcpyAsync(job.host_out + chunk * job.chunk_out, job.out[s], bytes, cudaMemcpyDeviceToHost, job.streams[s]));
 }
 
 )";
@@ -98,33 +99,29 @@ void copy_out(const Job& job, std::size_t chunk) {
 constexpr const char* cuda_breadth_first =
     R"(// A chunk in each stream: all copies in, then all kernels, then all copies out.
 void run(const Job& job) {
-  const std::size_t chunks = @chunks@;
-  for (std::size_t i = 0; i < chunks; ++i) copy_in(job, i);
-  for (std::size_t i = 0; i < chunks; ++i) compute(job, i, chunks);
-  for (std::size_t i = 0; i < chunks; ++i) copy_out(job, i);
+  for (std::size_t i = 0; i < job.chunks; ++i) copy_in(job, i);
+  for (std::size_t i = 0; i < job.chunks; ++i) compute(job, i);
+  for (std::size_t i = 0; i < job.chunks; ++i) copy_out(job, i);
 }
 )";
 constexpr const char* cuda_depth_first =
     R"(// Chunks take turns in the streams: one's buffers are free when its stream comes to the next.
 void run(const Job& job) {
-  const std::size_t chunks = @chunks@;
-  for (std::size_t i = 0; i < chunks; ++i) {
+  for (std::size_t i = 0; i < job.chunks; ++i) {
     copy_in(job, i);
-    compute(job, i, chunks);
+    compute(job, i);
     copy_out(job, i);
   }
 }
 )";
 
 constexpr const char* cuda_tail = R"(
-int main() {
-  Job job;
-  CHECK(cudaMallocHost(reinterpret_cast<void**>(&job.host_in), std::max<std::size_t>(bytes_in, 1)));
-  CHECK(cudaMallocHost(reinterpret_cast<void**>(&job.host_out), std::max<std::size_t>(bytes_out, 1)));
-  for (int s = 0; s < @streams@; ++s) {
+// The median of 20 runs, in ms; buffers and streams are made before.
+double time_of(Job job, int streams) {
+  for (int s = 0; s < streams; ++s) {
     job.in.emplace_back(), job.out.emplace_back(), job.streams.emplace_back();
-    CHECK(cudaMalloc(reinterpret_cast<void**>(&job.in.back()), std::max<std::size_t>(chunk_in, 1)));
-    CHECK(cudaMalloc(reinterpret_cast<void**>(&job.out.back()), std::max<std::size_t>(chunk_out, 1)));
+    CHECK(cudaMalloc(reinterpret_cast<void**>(&job.in.back()), std::max<std::size_t>(job.chunk_in, 1)));
+    CHECK(cudaMalloc(reinterpret_cast<void**>(&job.out.back()), std::max<std::size_t>(job.chunk_out, 1)));
     CHECK(cudaStreamCreateWithFlags(&job.streams.back(), cudaStreamNonBlocking));
   }
   std::vector<double> ms;
@@ -136,17 +133,38 @@ int main() {
     ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   }
   std::sort(ms.begin(), ms.end());
-  std::printf("%.4g ms (median of 20); predicted @predicted@, and @whole@ in one stream\n", ms[ms.size() / 2]);
+  for (int s = 0; s < streams; ++s) {
+    CHECK(cudaFree(job.in[s]));
+    CHECK(cudaFree(job.out[s]));
+    CHECK(cudaStreamDestroy(job.streams[s]));
+  }
+  return ms[ms.size() / 2];
+}
+
+int main() {
+  Job job{};
+  CHECK(cudaMallocHost(reinterpret_cast<void**>(&job.host_in), std::max<std::size_t>(bytes_in, 1)));
+  CHECK(cudaMallocHost(reinterpret_cast<void**>(&job.host_out), std::max<std::size_t>(bytes_out, 1)));
+  job.chunks = 1, job.chunk_in = bytes_in, job.chunk_out = bytes_out;
+  const double whole = time_of(job, 1);
+)";
+constexpr const char* cuda_both = R"(  job.chunks = @chunks@, job.chunk_in = @chunk_in@, job.chunk_out = @chunk_out@;
+  const double split = time_of(job, @streams@);
+  std::printf("split %.4g ms (predicted @predicted@), whole %.4g ms (predicted @whole@), medians of 20\n", split, whole);
+  std::printf("%s is faster, %.2f times\n", split < whole ? "split" : "whole", split < whole ? whole / split : split / whole);
+}
+)";
+constexpr const char* cuda_whole =
+    R"(  std::printf("whole %.4g ms (predicted @whole@), median of 20; to split it gains less than 1 %%\n", whole);
 }
 )";
 
 // ---- Python, with CuPy or PyTorch ----
 
 constexpr const char* python_sizes = R"(
-# Of the whole job; of a chunk, and the last one may be smaller; of the whole kernel, alone on the GPU.
+# Of the whole job; of the whole kernel, alone on the GPU. cut() sets chunks, streams, and the bytes of a chunk (the
+# last chunk may be smaller).
 bytes_in, bytes_out = @in@, @out@
-chunk_in, chunk_out = @chunk_in@, @chunk_out@
-chunks, streams = @chunks@, @streams@
 kernel_ms = @kernel_ms@
 
 def part(chunk, each, whole):
@@ -156,7 +174,7 @@ def part(chunk, each, whole):
 def share(chunk):
     """Of the whole kernel, what a chunk's takes."""
     begin, end = part(chunk, chunk_in, bytes_in) if bytes_in else part(chunk, chunk_out, bytes_out)
-    return (end - begin) / (bytes_in or bytes_out) if bytes_in or bytes_out else 1 / chunks
+    return (end - begin) / (bytes_in or bytes_out)
 )";
 
 constexpr const char* python_breadth_first = R"(
@@ -183,7 +201,9 @@ def run():
 
 constexpr const char* python_tail = R"(
 
-if __name__ == "__main__":
+def time_of(*form):
+    """The median of 20 runs, in ms; buffers and streams are made before."""
+    cut(*form)
     ms = []
     for _ in range(20):
         synchronize()
@@ -191,7 +211,17 @@ if __name__ == "__main__":
         run()
         synchronize()
         ms.append(1e3 * (time.perf_counter() - begin))
-    print(f"{statistics.median(ms):.4g} ms (median of 20); predicted @predicted@, and @whole@ in one stream")
+    return statistics.median(ms)
+
+if __name__ == "__main__":
+    whole = time_of(1, 1, bytes_in, bytes_out)
+)";
+constexpr const char* python_both = R"(    split = time_of(@chunks@, @streams@, @chunk_in@, @chunk_out@)
+    print(f"split {split:.4g} ms (predicted @predicted@), whole {whole:.4g} ms (predicted @whole@), medians of 20")
+    print(f"{'split' if split < whole else 'whole'} is faster, {max(split, whole) / min(split, whole):.2f} times")
+)";
+constexpr const char* python_whole =
+    R"(    print(f"whole {whole:.4g} ms (predicted @whole@), median of 20; to split it gains less than 1 %")
 )";
 
 constexpr const char* cupy_head = R"(@about@
@@ -217,10 +247,15 @@ blocks = properties["multiProcessorCount"] * (properties["maxThreadsPerMultiProc
 
 to_device, to_host = runtime.memcpyHostToDevice, runtime.memcpyDeviceToHost
 
-# Pinned memory of the host: copies of other memory do not overlap with kernels. On the GPU, buffers for each stream.
+# Pinned memory of the host: copies of other memory do not overlap with kernels.
 host_in, host_out = (cupy.cuda.alloc_pinned_memory(max(size, 1)) for size in (bytes_in, bytes_out))
-of_streams = [(cupy.cuda.Stream(non_blocking=True), cupy.empty(max(chunk_in, 1), cupy.uint8),
-               cupy.empty(max(chunk_out, 1), cupy.uint8)) for _ in range(streams)]
+
+def cut(*form):
+    """Into chunks and streams, each stream with buffers of its own on the GPU."""
+    global chunks, streams, chunk_in, chunk_out, of_streams
+    chunks, streams, chunk_in, chunk_out = form
+    of_streams = [(cupy.cuda.Stream(non_blocking=True), cupy.empty(max(chunk_in, 1), cupy.uint8),
+                   cupy.empty(max(chunk_out, 1), cupy.uint8)) for _ in range(streams)]
 
 def copy_in(chunk):
     stream, device_in, _ = of_streams[chunk % streams]
@@ -251,10 +286,15 @@ import time
 import torch
 )";
 constexpr const char* torch_parts = R"(
-# Pinned memory of the host: copies of other memory do not overlap with kernels. On the GPU, buffers for each stream.
+# Pinned memory of the host: copies of other memory do not overlap with kernels.
 host_in, host_out = (torch.empty(max(size, 1), dtype=torch.uint8, pin_memory=True) for size in (bytes_in, bytes_out))
-of_streams = [(torch.cuda.Stream(), torch.empty(max(chunk_in, 1), dtype=torch.uint8, device="cuda"),
-               torch.empty(max(chunk_out, 1), dtype=torch.uint8, device="cuda")) for _ in range(streams)]
+
+def cut(*form):
+    """Into chunks and streams, each stream with buffers of its own on the GPU."""
+    global chunks, streams, chunk_in, chunk_out, of_streams
+    chunks, streams, chunk_in, chunk_out = form
+    of_streams = [(torch.cuda.Stream(), torch.empty(max(chunk_in, 1), dtype=torch.uint8, device="cuda"),
+                   torch.empty(max(chunk_out, 1), dtype=torch.uint8, device="cuda")) for _ in range(streams)]
 
 def cycles_of_a_ms():
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -296,7 +336,13 @@ def synchronize():
 )";
 
 CodeTemplate python_code(const char* imports, const char* parts) {
-  return {std::string(imports) + python_sizes + parts, python_breadth_first, python_depth_first, python_tail, "#"};
+  return {std::string(imports) + python_sizes + parts,
+          python_breadth_first,
+          python_depth_first,
+          python_tail,
+          python_both,
+          python_whole,
+          "#"};
 }
 
 std::string with(std::string text, std::string_view word, const std::string& value) {
@@ -308,24 +354,27 @@ std::string with(std::string text, std::string_view word, const std::string& val
 }  // namespace
 
 void forecast_code(std::ostream& out, const ForecastReport& of, Language language) {
-  // The lean form is as good, and of the simpler code's length.
-  const SplitTime& a = of.advice.lean ? *of.advice.lean : of.advice.advised;
+  const SplitTime& a = of.advice.advised;
   const Buffers buffers = buffers_of(of.job, a.chunks, a.streams);
   const auto& candidates = of.forecast.prediction.candidates;
   const double whole_us = candidates.empty() ? not_measured : candidates.front().run.total.count() * 1e6;
-  const CodeTemplate code = language == Language::cupy ? python_code(cupy_head, cupy_parts)
-                            : language == Language::torch
-                                ? python_code(torch_head, torch_parts)
-                                : CodeTemplate{cuda_head, cuda_breadth_first, cuda_depth_first, cuda_tail, "//"};
-  std::string text = code.head + (a.order == Order::depth_first ? code.depth_first : code.breadth_first) + code.tail;
+  const CodeTemplate code =
+      language == Language::cupy ? python_code(cupy_head, cupy_parts)
+      : language == Language::torch
+          ? python_code(torch_head, torch_parts)
+          : CodeTemplate{cuda_head, cuda_breadth_first, cuda_depth_first, cuda_tail, cuda_both, cuda_whole, "//"};
+  std::string text = code.head + (a.order == Order::depth_first ? code.depth_first : code.breadth_first) + code.tail +
+                     (a.chunks > 1 ? code.both : code.whole);
   text = with(text, "include", "#include");  // here it would be this file's
-  text = with(
-      text, "about",
-      fmt::format("{0} {1} in, a kernel of {2:g} ms, {3} out, for {4}.\n{0} npgpu predict advises {5} in {6}, {7}: "
-                  "{8}; in one stream it takes {9}.",
-                  code.comment, size_text(of.job.in_bytes), of.job.kernel.count() * 1e3, size_text(of.job.out_bytes),
-                  one_line(of.costs->device_name), counted(a.chunks, "chunk"), counted(a.streams, "stream"),
-                  name(a.order), short_time_text(a.run.total.count() * 1e6), short_time_text(whole_us)));
+  text =
+      with(text, "about",
+           fmt::format("{0} {1} in, a kernel of {2:g} ms, {3} out, for {4}.\n{0} npgpu predict advises {5}, {6}.{7}",
+                       code.comment, size_text(of.job.in_bytes), of.job.kernel.count() * 1e3,
+                       size_text(of.job.out_bytes), one_line(of.costs->device_name),
+                       split_time_text(of.job, a.chunks, a.streams, a.run.total.count() * 1e6, whole_us), name(a.order),
+                       language == Language::torch
+                           ? "\n# The calls of PyTorch are counted: they take longer than the driver's own."
+                           : ""));
   text = with(text, "in", std::to_string(of.job.in_bytes));
   text = with(text, "out", std::to_string(of.job.out_bytes));
   text = with(text, "chunk_in", std::to_string(buffers.in_bytes));

@@ -23,9 +23,7 @@ bool is_shown(const ForecastReport& of, std::uint32_t n) {
   return of.job.items || std::has_single_bit(n) || (n + 1 >= best && n <= best + 1);
 }
 
-std::string over_text(double us, double best_us) { return fmt::format("{:+.1f} %", 100 * (us / best_us - 1)); }
-
-std::string split_time_text(const SplitTime& s) { return time_text(microseconds(s.run.total)); }
+std::string total_text(const SplitTime& s) { return time_text(microseconds(s.run.total)); }
 
 std::string chunk_text(const Job& job, const Buffers& b) {
   if (!job.in_bytes) return about_size_text(static_cast<double>(b.out_bytes)) + " out";
@@ -34,25 +32,19 @@ std::string chunk_text(const Job& job, const Buffers& b) {
 }
 std::string buffers_text(const Buffers& b) { return about_size_text(static_cast<double>(b.all_bytes)); }
 
-void advised_line(Document& doc, const ForecastReport& of) {
+double unsplit_us(const ForecastReport& of) {
+  const auto& all = of.forecast.prediction.candidates;
+  return all.empty() || all.front().streams != 1 ? not_measured : of.forecast.candidates_us.front().value;
+}
+
+// The answer: what to do, how long it takes, what that gains, and how far off such answers were.
+std::string answer_text(const ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
-  const Prediction& p = of.forecast.prediction;
-  const std::uint64_t items = of.job.items;
-  const bool is_round = items ? items % a.streams == 0 : std::has_single_bit(a.streams);
-  if (a.streams == p.streams) {
-    doc.labelled("advised",
-                 counted(a.streams, "stream") + (a.streams == 1       ? ", the best"
-                                                 : is_round && !items ? ", the best, and a power of two"
-                                                                      : ", the best; fewer are more than 1 % slower"));
-    return;
-  }
-  doc.labelled("advised",
-               fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"),
-                           split_time_text(a), over_text(microseconds(a.run.total), of.forecast.time_us.value),
-                           !is_round ? "fewest"
-                           : items   ? "fewest that divide the items"
-                                     : "least power of two",
-                           100 * same_time_tolerance));
+  std::string text = split_time_text(of.job, a.chunks, a.streams, microseconds(a.run.total), unsplit_us(of));
+  if (a.chunks == 1) text += "; splitting gains less than 1 %";
+  if (const auto& error = of.advice.error_of_form())
+    text += fmt::format(", +-{:.0f} %", std::ceil(100 * error->error.p95));
+  return text;
 }
 
 void items_line(Document& doc, const ForecastReport& of) {
@@ -61,66 +53,67 @@ void items_line(Document& doc, const ForecastReport& of) {
                                     counted(each, "item"), items % chunks ? ", the last one with one less" : ""));
 }
 
-void limited_lines(Document& doc, const ForecastReport& of) {
+void form_lines(Document& doc, const ForecastReport& of) {
   const SplitTime &a = of.advice.advised, &best = of.advice.best;
-  const auto one = [&](const SplitTime& s) {
-    return fmt::format("{} with {} chunks in turn, {}, {} over a chunk in each stream", counted(s.streams, "stream"),
-                       s.chunks, split_time_text(s), over_text(microseconds(s.run.total), of.forecast.time_us.value));
-  };
-  doc.labelled("memory",
-               fmt::format("at most {}: chunks are issued depth-first, and take turns in the streams' buffers",
-                           typed_size_text(*of.advice.max_memory)));
-  doc.labelled("advised",
-               one(a) + (a.streams == best.streams ? "" : ": the fewest streams within 1 % of the best that fit"));
-  if (a.streams != best.streams) doc.labelled("best", one(best));
-}
-
-void memory_lines(Document& doc, const ForecastReport& of) {
-  const SplitTime& a = of.advice.advised;
   const Buffers b = buffers_of(of.job, a.chunks, a.streams);
-  doc.labelled("buffers", fmt::format("{} in flight, each for a chunk of {}; {} of device memory", a.streams,
-                                      chunk_text(of.job, b), buffers_text(b)));
-}
-
-// As good as a chunk in each stream, and of less memory: then it is said first.
-bool is_lean_first(const Advice& a) { return a.lean && a.lean->run.total <= a.advised.run.total; }
-
-void lean_line(Document& doc, const ForecastReport& of) {
-  const SplitTime& l = *of.advice.lean;
-  const Buffers few = buffers_of(of.job, l.chunks, l.streams);
-  doc.labelled(
-      "lean",
-      fmt::format("{} of device memory with {} in turn through {} of {}, depth-first: {}, {} over the best",
-                  buffers_text(few), counted(l.chunks, "chunk"), counted(l.streams, "buffer"), chunk_text(of.job, few),
-                  split_time_text(l), over_text(microseconds(l.run.total), of.forecast.time_us.value)));
+  if (of.job.items) items_line(doc, of);
+  const std::string turns = of.advice.in_turn() ? ": the chunks of a stream take turns in its buffers" : "";
+  doc.labelled("buffers", fmt::format("{}, each for {}{}", counted(a.streams, "stream"), chunk_text(of.job, b),
+                                      a.chunks == 1 ? "" : fmt::format("; {}{}", name(a.order), turns)));
+  if (of.advice.is_limited)
+    doc.labelled("memory", fmt::format("at most {}, as --max-memory says; the whole job takes {}",
+                                       typed_size_text(*of.advice.max_memory), buffers_text(buffers_of(of.job, 1, 1))));
+  if (a.chunks != best.chunks || a.streams != best.streams)
+    doc.labelled("fastest", fmt::format("{}: {}, {:.1f} % sooner", split_text(of.job, best.chunks, best.streams),
+                                        total_text(best), 100 * (1 - best.run.total / a.run.total)));
+  if (of.advice.is_capped)
+    doc.labelled("cap",
+                 fmt::format("{} is the most that was tried, and the fastest has as many: --max-streams raises it",
+                             counted(best.streams, "stream")));
 }
 
 void error_line(Document& doc, const Advice& a) {
-  if (!a.error)
-    return doc.labelled("error",
-                        a.error_source.empty()
+  const auto& known = a.error_of_form();
+  if (known)
+    return doc.labelled(
+        "error",
+        fmt::format("{:.1f} % in the median, {:.1f} % at the 95th percentile: of predicted times of {} {} ({}){}",
+                    100 * known->error.median, 100 * known->error.p95, counted(known->workloads, "job"),
+                    a.in_turn() ? "with chunks in turn" : length_text(*known), a.error_source,
+                    a.error_source == known_errors().source && a.advised.order == Order::depth_first
+                        ? ", all of which were issued breadth-first"
+                        : ""));
+  if (a.error)
+    return doc.labelled(
+        "error",
+        fmt::format("not known with chunks in turn: none were measured (npgpu streams --order depth-first "
+                    "--chunks 1,{} --streams {}; then --measured). With a chunk in each stream {:.1f} % at the "
+                    "95th percentile, of {} {} ({})",
+                    a.advised.chunks, a.advised.streams, 100 * a.error->error.p95, counted(a.error->workloads, "job"),
+                    length_text(*a.error), a.error_source));
+  doc.labelled("error", a.error_source.empty()
                             ? "not known: predictions were never compared with measurements on this architecture"
                             : "not known: no job of this length was measured");
-  const bool kept = a.error_source == known_errors().source;
-  std::string unlike;
-  if (a.in_turn()) unlike = ", none of which had chunks in turn";
-  else if (kept && a.advised.order == Order::depth_first) unlike = ", all of which were issued breadth-first";
-  doc.labelled(
-      "error",
-      fmt::format("{:.1f} % in the median, {:.1f} % at the 95th percentile: of predicted times of {} {} ({}){}",
-                  100 * a.error->error.median, 100 * a.error->error.p95, counted(a.error->workloads, "job"),
-                  length_text(*a.error), a.error_source, unlike));
+}
+
+// A bar for each time, as long as the time.
+std::string bar_text(double us, double most_us) {
+  constexpr double longest = 30;
+  return std::string(static_cast<std::size_t>(std::max(1.0, std::round(longest * us / most_us))), '#');
 }
 
 void streams_table(Document& doc, const ForecastReport& of) {
   const Prediction& p = of.forecast.prediction;
-  Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
+  Table table({right("streams"), right("time"), left("95 % interval", 1), left("a chunk in each stream")});
+  double most = 0;
+  for (std::size_t i = 0; i < p.candidates.size(); ++i)
+    if (is_shown(of, p.candidates[i].streams)) most = std::max(most, of.forecast.candidates_us[i].value);
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
     const std::uint32_t n = p.candidates[i].streams;
     if (!is_shown(of, n)) continue;
     const Estimate& e = of.forecast.candidates_us[i];
     table.row({std::to_string(n), time_text(e.value), time_text(e.low) + " .. " + time_text(e.high),
-               over_text(e.value, of.forecast.time_us.value)});
+               bar_text(e.value, most)});
   }
   doc.table(std::move(table));
   doc.note("intervals: the scatter of the measured costs, and not the error of the model, which stands above");
@@ -128,11 +121,14 @@ void streams_table(Document& doc, const ForecastReport& of) {
 }
 
 void in_turn_table(Document& doc, const ForecastReport& of) {
-  Table table({right("streams"), right("chunks"), right("memory", 1), right("time"), right("over the unlimited")});
+  Table table({right("streams"), right("chunks"), right("memory", 1), right("time"),
+               left("the fastest of each number of streams")});
+  double most = 0;
+  for (const SplitTime& s : of.advice.in_memory) most = std::max(most, microseconds(s.run.total));
   for (const SplitTime& s : of.advice.in_memory)
     table.row({std::to_string(s.streams), std::to_string(s.chunks),
-               buffers_text(buffers_of(of.job, s.chunks, s.streams)), split_time_text(s),
-               over_text(microseconds(s.run.total), of.forecast.time_us.value)});
+               buffers_text(buffers_of(of.job, s.chunks, s.streams)), total_text(s),
+               bar_text(microseconds(s.run.total), most)});
   doc.table(std::move(table));
   doc.left_out();
 }
@@ -179,15 +175,14 @@ void graph_line(Document& doc, const ForecastReport& of) {
         "graph", "not known: the trace has no launches of graphs; npgpu calls --append --output TRACE measures them");
   if (!of.advice.graph) return;
   const GraphAdvice& g = *of.advice.graph;
-  const std::string what = fmt::format("{}, {}", counted(g.advised.streams, "chain"), split_time_text(g.advised));
+  const std::string what = fmt::format("{}, {}", counted(g.advised.streams, "chain"), total_text(g.advised));
   if (g.gain < same_time_tolerance)
-    return doc.labelled("graph",
-                        fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
+    return doc.labelled("graph", fmt::format("gains nothing: {}, {:+.1f} % over the advice", what, -100 * g.gain));
   std::string pays;
   if (g.pays_after)
     pays = fmt::format("; to instantiate it takes {}, and pays after {}", time_text(microseconds(*g.instantiate)),
                        *g.pays_after > 1 ? fmt::format("{:.0f} launches", *g.pays_after) : "1 launch");
-  doc.labelled("graph", fmt::format("{}, {:.1f} % sooner than the advised streams{}", what, 100 * g.gain, pays));
+  doc.labelled("graph", fmt::format("{}, {:.1f} % sooner than the advice{}", what, 100 * g.gain, pays));
 }
 
 }  // namespace
@@ -195,33 +190,32 @@ void graph_line(Document& doc, const ForecastReport& of) {
 void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle& style) {
   Document doc;
   const Prediction& p = of.forecast.prediction;
-  doc.title(fmt::format("prediction for {} ({})", of.costs->device, of.costs->device_name), of.costs->simulated);
-  doc.labelled("job",
-               fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
-                           time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
+  doc.title(answer_text(of), of.costs->simulated);
+  doc.labelled("device", fmt::format("{} ({})", of.costs->device, of.costs->device_name));
+  doc.labelled("job", fmt::format("{} in, kernel {}, {} out", typed_size_text(of.job.in_bytes),
+                                  time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes)));
   if (of.kernel) {
     kernel_lines(doc, *of.kernel);
     doc.labelled("range",
                  fmt::format("{} .. {} in the advised form, with the kernel's shortest and longest time",
                              time_text(microseconds(of.by_kernel[0])), time_text(microseconds(of.by_kernel[1]))));
   }
-  const double best_us = of.forecast.time_us.value;
-  const std::string range =
-      of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
-  if (is_lean_first(of.advice)) lean_line(doc, of);
-  if (of.advice.in_turn()) limited_lines(doc, of);
-  else advised_line(doc, of);
-  doc.labelled(of.advice.in_turn() ? "unlimited" : "best",
-               counted(p.streams, "stream") + range + " with a chunk in each, " + time_between(of.forecast.time_us));
-  if (of.job.items) items_line(doc, of);
-  memory_lines(doc, of);
-  if (of.advice.lean && !is_lean_first(of.advice)) lean_line(doc, of);
-  if (!of.advice.in_turn()) graph_line(doc, of);
+  form_lines(doc, of);
+  if (!of.advice.is_limited) {
+    const std::string range =
+        of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
+    const bool is_most = p.streams > 1 && p.streams == p.candidates.back().streams;
+    doc.labelled("spread", fmt::format("with a chunk in each stream {}{}{} {} best, {}", counted(p.streams, "stream"),
+                                       range, is_most ? ", the most that were tried," : "",
+                                       p.streams == 1 ? "is" : "are", time_between(of.forecast.time_us)));
+    graph_line(doc, of);
+  }
   error_line(doc, of.advice);
-  doc.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));
-  doc.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, from_microseconds(best_us)));
+  const StreamRun& run = of.advice.advised.run;
+  const auto [bound, busy] = busiest(run.busy, of.costs->costs.copy_engines);
+  doc.labelled("bottleneck", bottleneck_text(bound, busy, run.total));
   doc.gap();
-  if (of.advice.in_turn()) in_turn_table(doc, of);
+  if (of.advice.is_limited) in_turn_table(doc, of);
   else streams_table(doc, of);
   if (of.kernel) kernel_figures_table(doc, *of.kernel);
   for (const std::string& note : of.notes) doc.note(note);
@@ -229,8 +223,8 @@ void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle&
   out << to_text(doc, style);
 }
 
-// predict --json and simulate --json. With limited memory `advised` is the best that fits, and `best` what would be
-// best without the limit. A simulation's times are from the first stream's creation.
+// predict --json and simulate --json. `advised` is the answer; `best` the best of those with a chunk in each stream,
+// without a limit of the memory. A simulation's times are from the first stream's creation.
 
 NPGPU_FORM(Job, &T::in_bytes, &T::out_bytes, us<"kernel_us", &T::kernel>, &T::blocks, &T::slots, &T::items);
 struct BestStreams : Forecast {};
@@ -289,11 +283,11 @@ SplitOf split_of(const ForecastReport& of, const SplitTime& s) {
   return {s, s.streams ? buffers_of(of.job, s.chunks, s.streams) : Buffers{}};
 }
 SplitOf advised(const ForecastReport& of) { return split_of(of, of.advice.advised); }
-std::optional<SplitOf> lean(const ForecastReport& of) {
-  return of.advice.lean ? std::optional(split_of(of, *of.advice.lean)) : std::nullopt;
-}
+SplitOf fastest_of(const ForecastReport& of) { return split_of(of, of.advice.best); }
+std::string answer(const ForecastReport& of) { return answer_text(of); }
 std::optional<KnownError> known_error(const ForecastReport& of) {
-  return of.advice.error ? std::optional(KnownError{of.advice.error_source, *of.advice.error}) : std::nullopt;
+  const auto& error = of.advice.error_of_form();
+  return error ? std::optional(KnownError{of.advice.error_source, *error}) : std::nullopt;
 }
 std::vector<CandidateTime> candidates(const ForecastReport& of) {
   std::vector<CandidateTime> all;
@@ -316,8 +310,9 @@ std::vector<ModelTimes> model_times(const ForecastReport& of) {
 }  // namespace
 
 NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { return *of.costs; }>, &T::job, &T::order,
-           called<"best", [](const T& of) { return BestStreams{of.forecast}; }>, called<"advised", &advised>,
-           called<"lean", &lean>, within<&T::advice, &Advice::graph>,
+           called<"best", [](const T& of) { return BestStreams{of.forecast}; }>, called<"answer", &answer>,
+           called<"advised", &advised>, called<"fastest", &fastest_of>,
+           called<"capped", within<&T::advice, &Advice::is_capped>>, within<&T::advice, &Advice::graph>,
            called<"max_memory_bytes", within<&T::advice, &Advice::max_memory>>, called<"error", &known_error>,
            &T::notes, &T::kernel,
            called<"by_kernel",
@@ -326,7 +321,7 @@ NPGPU_FORM(ForecastReport, in_place<[](const T& of) -> const MeasuredCosts& { re
                   }>,
            called<"candidates", &candidates>, called<"models", &model_times>);
 
-void forecast_json(std::ostream& out, const ForecastReport& of) { write_document(out, "npgpu-prediction", 1, of); }
+void forecast_json(std::ostream& out, const ForecastReport& of) { write_document(out, "npgpu-prediction", 2, of); }
 
 NPGPU_FORM(Busy, us<"host", &T::host>, us<"copy_in", &T::copy_in>, us<"copy_out", &T::copy_out>,
            us<"compute", &T::compute>);

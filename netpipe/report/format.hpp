@@ -42,6 +42,10 @@ std::string device_text(const std::string& device, const std::string& name);
 std::string figure_text(double value, FigureUnit);
 // "shorter than 1 ms", "of 1 ms to 5 ms", "longer than 5 ms".
 std::string length_text(const LengthClass&);
+// "16 chunks in 4 streams, 30 MiB": how a job is cut, and the device memory of its buffers.
+std::string split_text(const Job&, std::uint32_t chunks, std::uint32_t streams);
+// The same with its time beside that of the whole job: "...: 1.52 ms instead of 3.32 ms (2.2 times)".
+std::string split_time_text(const Job&, std::uint32_t chunks, std::uint32_t streams, double us, double whole_us);
 // "D2H copy engine, 91 % busy".
 std::string bottleneck_text(Bound, Seconds busy, Seconds total);
 

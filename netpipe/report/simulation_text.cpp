@@ -70,20 +70,18 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
   Document doc;
   const auto us = [](Seconds t) { return time_text(microseconds(t)); };
   const Prediction& p = s.prediction;
-  doc.title(fmt::format(
-                "{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes), us(s.job.kernel),
-                typed_size_text(s.job.out_bytes),
-                (s.chunks > s.streams ? counted(s.chunks, "chunk") + " in turn, " : "") + counted(s.streams, "stream"),
-                name(s.order)),
-            true);
-  doc.gap();
-  doc.labelled("total", us(s.timeline.run.total));
   const auto one = std::ranges::find(p.candidates, 1u, &StreamTime::streams);
-  if (one != p.candidates.end() && s.streams * std::max(1u, s.chunks) != 1)
-    doc.labelled("one stream",
-                 fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
-  doc.labelled("best", fmt::format("{} with {}, speed-up {:.3f} over one stream", us(p.time),
-                                   counted(p.streams, "stream"), p.speed_up));
+  const double whole_us = one == p.candidates.end() ? not_measured : microseconds(one->run.total);
+  doc.title(
+      split_time_text(s.job, std::max(s.chunks, s.streams), s.streams, microseconds(s.timeline.run.total), whole_us),
+      true);
+  doc.labelled("node", s.node);
+  doc.labelled("job", fmt::format("{} in, kernel {}, {} out", typed_size_text(s.job.in_bytes), us(s.job.kernel),
+                                  typed_size_text(s.job.out_bytes)));
+  doc.labelled("total", fmt::format("{}, {}{}", us(s.timeline.run.total), name(s.order),
+                                    s.chunks > s.streams ? ", the chunks of a stream take turns in its buffers" : ""));
+  doc.labelled("spread", fmt::format("{} with {} and a chunk in each, speed-up {:.3f} over one stream", us(p.time),
+                                     counted(p.streams, "stream"), p.speed_up));
   const auto [bound, busy] = busiest(s.timeline.run.busy, s.costs.copy_engines);
   doc.labelled("bottleneck", bottleneck_text(bound, busy, s.timeline.run.total));
 

@@ -90,18 +90,20 @@ def check(trace: str | os.PathLike | None = None, **options: Any) -> Check:
 
 
 class Prediction:
-    """What npgpu predict says of one job: the advised number of `streams` and its `time_us`, the `best`, and all numbers
-    that were tried as `candidates`, a data frame."""
+    """What npgpu predict says of one job: its `answer`, as the number of `chunks` and `streams` and their `time_us`. The `best`
+    and the `candidates`, a data frame, are those with a chunk in each stream."""
 
     def __init__(self, document: dict[str, Any]):
         self.document = document
+        self.answer: str = document["answer"]
+        self.chunks: int = document["advised"]["chunks"]
         self.streams: int = document["advised"]["streams"]
         self.time_us: float = document["advised"]["time_us"]
         self.best: dict[str, Any] = document["best"]
         self.candidates = pd.DataFrame(document["candidates"])
 
     def __repr__(self) -> str:
-        return f"<npgpu.Prediction {self.streams} streams, {self.time_us:.4g} us; best {self.best['streams']}, {self.best['time_us']:.4g} us>"
+        return f"<npgpu.Prediction {self.answer}>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.candidates.to_html(index=False)}"

@@ -76,8 +76,8 @@ struct StreamAdvice {
   };
   std::string name{};  // "as much out as in"
   Job job{};
-  double one_us = not_measured;  // in one stream
-  std::uint32_t enough = 1;      // the fewest streams within 1 % of the best
+  double one_us = not_measured;                 // in one stream
+  std::uint32_t enough_chunks = 1, enough = 1;  // what is advised, as by npgpu predict: chunks, streams
   double enough_us = not_measured;
   std::uint32_t best = 1;
   Estimate best_us{};

@@ -9,7 +9,7 @@
 //   const npgpu::Prediction of_streams = npgpu::choose_streams(job, costs.costs, order, counts);
 //   const std::vector<npgpu::SplitTime> splits = npgpu::one_chunk_a_stream(of_streams, order);
 //   const npgpu::GraphAdvice graph = npgpu::advise_graph(job, costs.costs, costs.graph.value(), order, counts,
-//                                                        npgpu::advised_streams(splits));
+//                                                        npgpu::advised_split(job, splits));
 //   std::cout << "streams: " << npgpu::microseconds(of_streams.time)
 //             << " us, a graph: " << npgpu::microseconds(graph.best.run.total) << " us\n";
 #pragma once
@@ -97,6 +97,8 @@ struct Buffers {
 };
 Buffers buffers_of(const Job&, std::uint32_t chunks, std::uint32_t streams);
 
+// The numbers of streams up to `most` that leave each stream a line of both copies, and whole items; 1 always.
+std::vector<std::uint32_t> stream_counts_of(const Job&, std::uint32_t most);
 // The candidates of a prediction, each with one chunk in each stream.
 std::vector<SplitTime> one_chunk_a_stream(const Prediction&, Order);
 // Splits of the job whose chunks take turns in the buffers of up to `max_streams` streams. The buffers together take at
@@ -111,12 +113,15 @@ inline constexpr double same_time_tolerance = 0.01;
 // throw std::out_of_range if there is no split.
 const SplitTime& fastest(std::span<const SplitTime>);
 const SplitTime& fewest_streams(std::span<const SplitTime>, double slower_by = same_time_tolerance);
-// Among the splits within 1 % of the best, the fewest streams that are a power of two, because chunks then have round
-// sizes; of a job of so many items the fewest streams that divide them. Where there is none, the fewest streams.
-const SplitTime& advised_streams(std::span<const SplitTime>, std::uint64_t items = 0);
-// Among the splits that take at most `slower_by` longer than `time`, the one that needs the least memory. If some of
-// them have a power of two of chunks, or divide the job's items, only those count. Nothing if no split is fast enough.
-std::optional<SplitTime> least_memory(const Job&, std::span<const SplitTime>, Seconds time, double slower_by);
+// The advice, by one rule: within 1 % of the best the least memory, then the fewest streams, then a power of two of
+// chunks (of a job of items, a number that divides them). A job that gains less than 1 % stays whole. Throws
+// std::out_of_range if there is no split.
+const SplitTime& advised_split(const Job&, std::span<const SplitTime>);
+// What the rule chooses from: the candidates of the prediction, with a chunk in each stream, and chunks that take turns
+// in fewer buffers. Only what fits into `max_memory`; empty where nothing does. REQUIRES: the prediction is of the same
+// job, costs and order.
+std::vector<SplitTime> splits_of(const Job&, const StreamCosts&, Order, const Prediction&,
+                                 std::optional<std::uint64_t> max_memory, std::uint32_t max_streams);
 
 // ---- errors of predictions of measured jobs -------------------------------------------------------------------------
 
@@ -129,8 +134,9 @@ struct LengthClass {
   bool has(double unsplit_us) const { return unsplit_us >= from_us && unsplit_us < to_us; }
 };
 struct ModelErrors {
-  std::string source;                  // "among 205 jobs measured on an NVIDIA H200, h200_design.h5"
-  std::vector<LengthClass> classes{};  // by length
+  std::string source;                    // "among 205 jobs measured on an NVIDIA H200, h200_design.h5"
+  std::vector<LengthClass> classes{};    // by length
+  std::optional<LengthClass> in_turn{};  // of jobs in which chunks took turns, where there are any; of any length
 };
 ModelErrors errors_by_length(std::span<const PredictedJob>, const std::string& source);
 // The errors for the 259 jobs in data/traces/h200_design.h5 and h200_small_design.h5, which were predicted from the
@@ -144,20 +150,24 @@ struct SplitInTurn {
 };
 // Only jobs that the trace also has unsplit.
 std::vector<SplitInTurn> predict_in_turn(const Trace&, const MeasuredCosts&);
+// Their errors, all lengths together; nothing where there are none.
+std::optional<LengthClass> error_in_turn(std::span<const SplitInTurn>);
 
 // ---- the whole advice -----------------------------------------------------------------------------------------------
 
 struct Advice {
   SplitTime best, advised;  // within the memory, where that is limited
-  // Chunks in turn, with the least memory within 1 % of the best time. Only where that is half of the job or less.
-  std::optional<SplitTime> lean{};
   std::optional<std::uint64_t> max_memory{};
-  std::vector<SplitTime> in_memory{};  // where chunks take turns: the fastest of each number of streams
+  bool is_limited = false;             // by max_memory: what is advised without it does not fit
+  bool is_capped = false;              // the best has as many streams as were allowed: more may be faster
+  std::vector<SplitTime> in_memory{};  // where it is limited: the fastest of each number of streams
   std::optional<LengthClass> error{};  // of jobs of this length
+  std::optional<LengthClass> error_in_turn{};
   std::string error_source{};
-  std::optional<GraphAdvice> graph{};  // nothing where costs of graphs are not known, or chunks take turns
+  std::optional<GraphAdvice> graph{};  // nothing where costs of graphs are not known, or the memory is limited
 
-  // True only where the memory is limited, and too small for one chunk in each stream.
+  // For the form that is advised; nothing where none like it was measured.
+  const std::optional<LengthClass>& error_of_form() const { return in_turn() ? error_in_turn : error; }
   bool in_turn() const { return advised.chunks > advised.streams; }
 };
 // Throws Error(usage) where nothing fits into the memory. REQUIRES: forecast() made the forecast from the same job,

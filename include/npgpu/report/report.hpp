@@ -151,7 +151,7 @@ void forecast_text(std::ostream&, const ForecastReport&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastReport&);
 enum class Language { cuda, cupy, torch };  // C++, and Python with one of two libraries
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
-// The advice as a program that times itself; the lean form where there is one.
+// The advice as a program that times it beside the unsplit job, and says which won.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
 // Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams; chunks in turn;
 // and which of the trace's times are left out.

@@ -86,6 +86,13 @@ Buffers buffers_of(const Job& job, std::uint32_t chunks, std::uint32_t streams) 
   return b;
 }
 
+std::vector<std::uint32_t> stream_counts_of(const Job& job, std::uint32_t most) {
+  std::vector<std::uint32_t> all;
+  for (const std::uint32_t n : stream_counts(most))
+    if (n == 1 || has_lines(job, n)) all.push_back(n);
+  return all;
+}
+
 std::vector<SplitTime> one_chunk_a_stream(const Prediction& p, Order order) {
   std::vector<SplitTime> all;
   for (const StreamTime& one : p.candidates) all.push_back({one.streams, one.streams, order, one.run});
@@ -142,64 +149,65 @@ const SplitTime& fewest_streams(std::span<const SplitTime> splits, double slower
   });
 }
 
-const SplitTime& advised_streams(std::span<const SplitTime> splits, std::uint64_t items) {
-  std::vector<SplitTime> round;
+const SplitTime& advised_split(const Job& job, std::span<const SplitTime> splits) {
   const Seconds most = (1 + same_time_tolerance) * fastest(splits).run.total;
+  std::vector<const SplitTime*> enough;
   for (const SplitTime& s : splits)
-    if ((items ? items % s.streams == 0 : std::has_single_bit(s.streams)) && s.run.total <= most) round.push_back(s);
-  const SplitTime& fewest = fewest_streams(splits);
-  if (round.empty()) return fewest;
-  const std::uint32_t streams = std::ranges::min_element(round, {}, &SplitTime::streams)->streams;
-  return *std::ranges::find(splits, streams, &SplitTime::streams);
+    if (s.run.total <= most) enough.push_back(&s);
+  return **std::ranges::min_element(enough, {}, [&](const SplitTime* s) {
+    const bool is_round = job.items ? job.items % s->chunks == 0 : std::has_single_bit(s->chunks);
+    // A job that gains nothing stays whole.
+    return std::tuple{s->chunks > 1, buffers_of(job, s->chunks, s->streams).all_bytes, s->streams, !is_round,
+                      s->run.total};
+  });
 }
 
-std::optional<SplitTime> least_memory(const Job& job, std::span<const SplitTime> splits, Seconds time,
-                                      double slower_by) {
-  std::optional<SplitTime> found;
-  const auto key = [&](const SplitTime& s) {
-    return std::tuple{job.items ? job.items % s.chunks != 0 : !std::has_single_bit(s.chunks),
-                      buffers_of(job, s.chunks, s.streams).all_bytes, s.run.total};
-  };
-  for (const SplitTime& s : splits)
-    if (s.run.total <= (1 + slower_by) * time && (!found || key(s) < key(*found))) found = s;
-  return found;
+std::vector<SplitTime> splits_of(const Job& job, const StreamCosts& costs, Order order, const Prediction& prediction,
+                                 std::optional<std::uint64_t> max_memory, std::uint32_t max_streams) {
+  const std::uint64_t whole = buffers_of(job, 1, 1).all_bytes, most = std::min(whole, max_memory.value_or(whole));
+  std::vector<SplitTime> all;
+  if (whole <= most) all = one_chunk_a_stream(prediction, order);
+  if (whole == 0) return all;
+  const std::vector<SplitTime> in_turn = chunks_in_turn(job, costs, most, max_streams);
+  all.insert(all.end(), in_turn.begin(), in_turn.end());
+  return all;
 }
 
 Advice advise(const Job& job, const MeasuredCosts& measured, Order order, const Forecast& forecast,
               const ModelErrors& errors, std::optional<std::uint64_t> max_memory, std::uint32_t max_streams) {
   const StreamCosts& costs = measured.costs;
-  const std::vector<SplitTime> spread = one_chunk_a_stream(forecast.prediction, order);
-  const std::uint64_t whole = buffers_of(job, 1, 1).all_bytes;
+  std::vector<SplitTime> all = splits_of(job, costs, order, forecast.prediction, {}, max_streams);
   Advice a;
+  a.advised = advised_split(job, all);
   a.max_memory = max_memory;
-  if (max_memory && whole > *max_memory) {
-    const std::vector<SplitTime> in_turn = chunks_in_turn(job, costs, *max_memory, max_streams);
-    if (in_turn.empty())
+  a.is_limited = max_memory && buffers_of(job, a.advised.chunks, a.advised.streams).all_bytes > *max_memory;
+  if (a.is_limited) {
+    all = splits_of(job, costs, order, forecast.prediction, max_memory, max_streams);
+    if (all.empty())
       throw Error(
           ErrorKind::usage,
           fmt::format("{} of device memory are too little for a stream with chunks of {} each way",
                       size_text(*max_memory), job.items ? "one item" : fmt::format("one line of {} B", chunk_line)));
-    a.best = fastest(in_turn);
-    a.advised = fewest_streams(in_turn);
-    for (const SplitTime& s : in_turn) {
+    a.advised = advised_split(job, all);
+  }
+  a.best = fastest(all);
+  a.is_capped = a.best.streams > 1 && a.best.streams >= max_streams;
+  if (a.is_limited)
+    for (const SplitTime& s : all) {
       if (a.in_memory.empty() || a.in_memory.back().streams != s.streams) a.in_memory.push_back(s);
       else if (s.run.total < a.in_memory.back().run.total) a.in_memory.back() = s;
     }
-  } else {
-    a.best = fastest(spread);
-    a.advised = advised_streams(spread, job.items);
-    const std::vector<SplitTime> in_turn = chunks_in_turn(job, costs, whole, max_streams);
-    a.lean = least_memory(job, in_turn, a.best.run.total, same_time_tolerance);
-    if (a.lean && 2 * buffers_of(job, a.lean->chunks, a.lean->streams).all_bytes > whole) a.lean.reset();
+  if (measured.graph && !a.is_limited) {
     std::vector<std::uint32_t> counts;
-    for (const SplitTime& one : spread) counts.push_back(one.streams);
-    if (measured.graph) a.graph = advise_graph(job, costs, *measured.graph, order, counts, a.advised);
+    for (const StreamTime& one : forecast.prediction.candidates) counts.push_back(one.streams);
+    a.graph = advise_graph(job, costs, *measured.graph, order, counts, a.advised);
   }
   const auto unsplit = std::ranges::find(forecast.prediction.candidates, 1u, &StreamTime::streams);
   if (unsplit != forecast.prediction.candidates.end())
     for (const LengthClass& one : errors.classes)
       if (one.workloads && one.has(microseconds(unsplit->run.total))) a.error = one;
   a.error_source = errors.source;
+  a.error_in_turn = errors.in_turn;
   return a;
 }
 

@@ -91,6 +91,13 @@ ModelErrors errors_by_length(std::span<const PredictedJob> jobs, const std::stri
   return all;
 }
 
+std::optional<LengthClass> error_in_turn(std::span<const SplitInTurn> jobs) {
+  if (jobs.empty()) return std::nullopt;
+  std::vector<double> errors;
+  for (const SplitInTurn& one : jobs) errors.push_back(std::abs(one.predicted_us / one.measured_us - 1));
+  return LengthClass{0, no_end, static_cast<std::uint32_t>(jobs.size()), spread_of(std::move(errors))};
+}
+
 // tests/advice_test.cpp computes this table again from the kept traces; it fails where this is not true any more,
 // and prints what is.
 const ModelErrors& known_errors() {

@@ -33,14 +33,16 @@ StreamAdvice advice_on(const TypicalJob& typical, const MeasuredCosts& costs) {
   StreamAdvice advice;
   advice.name = typical.name;
   advice.job = Job{.in_bytes = typical.in, .out_bytes = typical.out, .kernel = typical_kernel};
-  const Prediction p = choose_streams(advice.job, costs.costs, Order::breadth_first, stream_counts(most_streams));
+  const Prediction p =
+      choose_streams(advice.job, costs.costs, Order::breadth_first, stream_counts_of(advice.job, most_streams));
   std::vector<std::uint32_t> shown(shown_streams.begin(), shown_streams.end());
   const auto place = std::ranges::lower_bound(shown, p.streams);
   if (*place != p.streams) shown.insert(place, p.streams);
   const Forecast f = forecast(advice.job, costs, Order::breadth_first, shown);
   advice.best = p.streams;
-  const auto splits = one_chunk_a_stream(p, Order::breadth_first);
-  const SplitTime& enough = advised_streams(splits);
+  const auto splits = splits_of(advice.job, costs.costs, Order::breadth_first, p, {}, most_streams);
+  const SplitTime& enough = advised_split(advice.job, splits);
+  advice.enough_chunks = enough.chunks;
   advice.enough = enough.streams;
   advice.enough_us = microseconds(enough.run.total);
   advice.speed_up = p.speed_up;

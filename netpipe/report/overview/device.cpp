@@ -236,9 +236,9 @@ std::string job_text(const Job& job) {
 
 std::vector<std::string> advice_items(const StreamAdvice& a) {
   std::vector<std::string> items{fmt::format("{}: {}", job_text(a.job), short_time_text(a.one_us))};
-  if (a.best > 1 && a.enough < a.best)
-    items.push_back(fmt::format("{} streams {}", a.enough, short_time_text(a.enough_us)));
-  if (a.best > 1) items.push_back(fmt::format("{} (best) {}", a.best, short_time_text(a.best_us.value)));
+  if (a.enough_chunks > 1)
+    items.push_back(fmt::format("{} in {} {}", counted(a.enough_chunks, "chunk"), counted(a.enough, "stream"),
+                                short_time_text(a.enough_us)));
   else items.emplace_back("and streams do not help");
   return items;
 }

@@ -24,7 +24,7 @@ inline constexpr auto level_figure =
 NPGPU_FORM(MemoryLevel, &T::name, called<"latency_ns", level_figure<&T::latency>>,
            called<"size_bytes", level_figure<&T::size>>);
 NPGPU_FORM(StreamAdvice, &T::name, within<&T::job, &Job::in_bytes>, within<&T::job, &Job::out_bytes>,
-           us<"kernel_us", within<&T::job, &Job::kernel>>, called<"one_stream_us", &T::one_us>,
+           us<"kernel_us", within<&T::job, &Job::kernel>>, called<"one_stream_us", &T::one_us>, &T::enough_chunks,
            called<"enough_streams", &T::enough>, &T::enough_us, called<"best_streams", &T::best>, &T::best_us,
            &T::speed_up, &T::bound, us<"bound_us", &T::bound_time>);
 
