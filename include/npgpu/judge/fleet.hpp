@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npgpu/judge/health.hpp"
 #include "npgpu/model/compare.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/trace.hpp"
@@ -101,6 +102,7 @@ struct FleetGpu {
   std::vector<FleetSetting> settings{};
   std::vector<FleetSeries> series{};
   std::vector<FleetFigure> figures{};
+  std::vector<KeyFigure> key_figures{};
 };
 
 struct FleetRun {
@@ -153,7 +155,8 @@ struct FleetMember {
   std::size_t traces = 0;
   std::string bus{};  // as in FleetGpu
   FleetFacts facts{};
-  std::vector<FleetValue> values{};  // one for each item
+  std::vector<FleetValue> values{};      // one for each item
+  std::vector<KeyFigure> key_figures{};  // of its last trace
 };
 
 struct FleetFinding {

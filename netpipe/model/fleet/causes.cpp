@@ -7,6 +7,7 @@
 #include <set>
 
 #include "netpipe/model/fleet/group.hpp"
+#include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/medians.hpp"
 
 namespace npgpu::model {
@@ -139,17 +140,17 @@ class Causes {
 
   // One direction only; large copies only.
   void way() {
-    const std::string in = "copy, host to device", out = "copy, device to host";
+    const std::string in = title_of("h2d_rate"), out = title_of("d2h_rate");
     for (const auto& [slow, other] : {std::pair{in, out}, std::pair{out, in}}) {
       if (!is_slow(slow) || !is_as_others(other)) continue;
-      const std::string way = slow.substr(6);
+      const std::string way = slow.substr(0, slow.find(','));
       add("one_direction",
           fmt::format("only {} is slow, so the link is trained as it should: look for corrected errors "
                       "and replays (lspci -vv, AER), at MaxPayload and MaxReadReq, and at the riser",
                       way));
     }
-    const bool is_large_only = (is_slow(in) || is_slow(out)) && (!is_slow(in) || is_as_others("small " + in)) &&
-                               (!is_slow(out) || is_as_others("small " + out));
+    const bool is_large_only = (is_slow(in) || is_slow(out)) && (!is_slow(in) || is_as_others(title_of("h2d_time"))) &&
+                               (!is_slow(out) || is_as_others(title_of("d2h_time")));
     if (is_large_only) add("large_only", "only large copies are slow, small ones are as others': bytes, and not calls");
     if (is_slow("copy to another GPU") || is_slow("copy from another GPU"))
       add("peer_link",
@@ -158,7 +159,7 @@ class Causes {
 
   // Nothing else speaks for a cause: what is usual of that kind.
   void by_kind() {
-    if (is_slow("copy, host to device") && is_slow("copy, device to host"))
+    if (is_slow(title_of("h2d_rate")) && is_slow(title_of("d2h_rate")))
       add("path",
           "both directions are slow, and the link is trained as others' are: memory or processors of another NUMA "
           "node (nvidia-smi topo -m, numactl -H; NPS or SNC in the BIOS), or the IOMMU");

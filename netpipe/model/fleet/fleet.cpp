@@ -34,6 +34,7 @@ FleetMember member_of(const Sightings& seen) {
   FleetMember member{last.gpu->uuid, last.run->host, last.gpu->id, last.run->date, seen.size()};
   member.bus = last.gpu->bus;
   member.facts = last.gpu->facts;
+  member.key_figures = last.gpu->key_figures;
   return member;
 }
 
