@@ -27,7 +27,7 @@
 // What a reading process sends: MessagePack, in which numbers may be NaN and texts any bytes.
 namespace npgpu {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetDefect, metric, text, remedy)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetDefect, metric, text, remedy, cause, what)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetSetting, name, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetSeries, kind, title, is_measured, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetFigure, kind, name, at, unit, value, low, high, disturbed)

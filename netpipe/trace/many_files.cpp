@@ -18,6 +18,7 @@
 #include "netpipe/trace/decode.hpp"
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"
+#include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 

@@ -80,6 +80,7 @@ inline double fact_of(const FleetFacts& facts, FleetFact which) { return facts[s
 // What is wrong with a GPU whatever others do: wrong results, errors counted, multiprocessors missing.
 struct FleetDefect {
   std::string metric, text, remedy;  // of HealthFinding
+  std::string cause{}, what{};       // of its likeliest Explanation; empty where it has none
 };
 
 // How GPU and host are set: "iommu_domain", "DMA".
@@ -180,6 +181,9 @@ struct FleetSuspect {
 
   // Something of it is broken or slow beyond doubt: its node is to be excluded. All else is to be looked at.
   bool confirmed() const;
+  // What npgpu check calls it: broken, slow, failed to run; undecided where what it is compared with does not settle
+  // it.
+  CheckVerdict verdict() const;
 };
 
 // A host that slows the calls, or the copies of pageable memory, of all of its GPUs: no fault of a GPU.

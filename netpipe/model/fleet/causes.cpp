@@ -53,16 +53,14 @@ class Causes {
         findings_(findings) {}
 
   std::vector<FleetCause> find() {
-    for (const FleetDefect& defect : last_.defects)
-      if (defect.metric != "sms")
-        add(defect.metric, defect.remedy.empty() ? defect.text : defect.text + ": " + defect.remedy);
-    if (!group_.by_items) alone();
+    add_own(last_.defects);
+    add_own(last_.slow);
     if (any(Suspicion::missing))
       add("missing", "its own plan had it, and there is no valid figure: measure it again, and see the error above");
     if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs)) {
-      link();
-      multiprocessors();
-      clocks();
+      if (!has("link_")) link();
+      if (!has("sms_missing")) multiprocessors();
+      if (!has("throttle_") && !has("clock_cap") && !has("sync_boost")) clocks();
       way();
       counted();
       settings();
@@ -91,11 +89,18 @@ class Causes {
         if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
     return false;
   }
-  // Each remedy once, of a GPU that is compared with its own link, memory and clocks.
-  void alone() {
-    std::set<std::string> remedies;
-    for (const FleetDefect& one : last_.slow)
-      if (!one.remedy.empty() && remedies.insert(one.remedy).second) add(one.metric, one.text + ": " + one.remedy);
+  // What check says of it comes first, in its words, each cause once.
+  void add_own(const std::vector<FleetDefect>& some) {
+    for (const FleetDefect& one : some) {
+      const std::string cause = one.cause.empty() ? one.metric : one.cause;
+      if (std::ranges::find(all_, cause, &FleetCause::cause) != all_.end()) continue;
+      std::string text = one.what.empty() ? one.text : fmt::format("{} ({})", one.what, one.text);
+      if (!one.remedy.empty()) text += ": " + one.remedy;
+      add(cause, std::move(text));
+    }
+  }
+  bool has(std::string_view begin) const {
+    return std::ranges::any_of(all_, [&](const FleetCause& one) { return one.cause.starts_with(begin); });
   }
   double own(FleetFact fact) const { return fact_of(facts_, fact); }
   double usual(FleetFact fact) const { return usual_[static_cast<std::size_t>(fact)].value; }
@@ -171,10 +176,7 @@ class Causes {
       add("compute", "computing is slow: nvidia-smi -q -d CLOCK,PERFORMANCE,POWER while it works");
   }
 
-  void counted() {
-    for (const FleetDefect& sign : last_.signs)
-      add(sign.metric, sign.remedy.empty() ? sign.text : sign.text + ": " + sign.remedy);
-  }
+  void counted() { add_own(last_.signs); }
 
   void settings() {
     for (const SettingWords& words : setting_words) {

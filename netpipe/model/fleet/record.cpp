@@ -256,7 +256,13 @@ void add_settings(FleetGpu& gpu, const model::DeviceRecord& of) {
 }
 
 FleetDefect defect_of(const HealthFinding& of) {
-  return {of.metric, of.text, of.explanations.empty() ? std::string() : of.explanations.front().remedy};
+  FleetDefect defect{of.metric, of.text, {}};
+  if (of.explanations.empty()) return defect;
+  const Explanation& first = of.explanations.front();
+  defect.remedy = first.remedy;
+  defect.cause = first.cause;
+  defect.what = first.what;
+  return defect;
 }
 
 // What check says of it.

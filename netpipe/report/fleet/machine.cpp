@@ -32,8 +32,8 @@ template <auto At> inline constexpr auto of_gpu = within<&SuspectGpu::gpu, At>;
 template <auto At> inline constexpr auto of_suspect = within<&SuspectGpu::suspect, At>;
 NPGPU_FORM(SuspectGpu, of_gpu<&FleetMember::host>, called<"device", of_gpu<&FleetMember::id>>,
            of_gpu<&FleetMember::uuid>, of_gpu<&FleetMember::date>, of_gpu<&FleetMember::traces>, &T::facts,
-           of_suspect<&FleetSuspect::confirmed>, of_suspect<&FleetSuspect::findings>,
-           of_suspect<&FleetSuspect::causes>);
+           of_suspect<&FleetSuspect::verdict>, of_suspect<&FleetSuspect::confirmed>,
+           of_suspect<&FleetSuspect::findings>, of_suspect<&FleetSuspect::causes>);
 NPGPU_FORM(FleetHost, &T::host, &T::gpus, &T::findings);
 struct HostFigure : KeyFigure {
   std::string host{};
