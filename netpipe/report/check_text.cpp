@@ -242,10 +242,13 @@ void check_text(std::ostream& out, const CheckReport& of, bool every_finding, co
     doc.table(gpus_table(of));
   }
   write_faults(doc, of, "", "node " + of.root.hostname);
-  for (const CheckReport::Gpu& gpu : of.gpus) write_faults(doc, of, gpu.id, gpu.id);
+  for (const CheckReport::Gpu& gpu : of.gpus) write_faults(doc, of, gpu.id, of.gpus.size() == 1 ? "" : gpu.id);
   write_faults(doc, of, "host", "host");
   if (!of.why_not_judged.empty()) doc.add(Document::Marked{"NOT JUDGED", Document::Tone::alarm, of.why_not_judged});
-  for (const SoakDevice& soaked : of.soaks) doc.table(soak_table(soaked));
+  for (const SoakDevice& soaked : of.soaks) {
+    if (of.soaks.size() > 1) doc.note(soaked.id + ':');
+    doc.table(soak_table(soaked));
+  }
   if (!of.gpus.empty() && of.soaks.empty()) {
     const std::string sees = sensitivity_text(of.findings);
     doc.note(fmt::format("{}not looked at: {}", sees.empty() ? "" : "would find slowdowns of: " + sees + "; ",

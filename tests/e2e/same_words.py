@@ -4,7 +4,7 @@ import glob
 import json
 import os
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import SOURCE, Checks, folder, run, written
 
 check = Checks()
 KEPT = ("h200_node", "h200_run_a", "h200_check", "h100_quick_a", "h100_function")
@@ -56,7 +56,7 @@ def shown(trace):
 def sickness(spec, at):
     name = os.path.basename(spec)[:-5]
     trace = os.path.join(at, name + ".h5")
-    judged = asked("check", "--device", "sim:" + spec, "-o", trace)
+    judged = asked("check", "--device", "sim:" + spec, "--force", "-o", trace)
     said = run("check", "--trace", trace)
     line = run("check", "--trace", trace, "--exit-codes", "nagios", "--quiet").out
     report = run("report", trace).out
@@ -73,12 +73,23 @@ def sickness(spec, at):
     screen = " ".join(said.out.split())
     for wanted in (judged["verdict"].upper(), first["what"], "do: " + first["remedy"]):
         check(wanted in screen, f"{name}: check's screen says '{wanted}': {said.out}")
-    check(len(said.out.splitlines()) <= 12, f"{name}: a fault in twelve lines: {said.out}")
+    if name != "ecc-errors":  # which has two
+        check(len(said.out.splitlines()) <= 12, f"{name}: a fault in twelve lines: {said.out}")
     check(f"HEALTH   {judged['verdict'].upper()}" in report or "HEALTH" not in report, f"{name}: report says otherwise: {report[:600]}")
     check(f": {judged['verdict']}, 1 GPU" in line.split("|")[0] and line.startswith("NPGPU CRITICAL"), f"{name}: {line}")
 
 
+def two_faults(at):
+    """A cause explains a figure only up to its own size: a clock that is 4 % low is not why memory is a quarter slow."""
+    like = os.path.join(SOURCE, "data/devices/sick/slow-memory.json")
+    spec = written(os.path.join(at, "two.json"), {"like": like, "hardware": {"shader_clock_mhz": 1900}})
+    judged = asked("check", "--device", "sim:" + spec)
+    causes = {one["metric"]: [why["cause"] for why in one["explanations"]] for one in judged["findings"] if one["health"] == "fail"}
+    check(causes.get("memory_read_rate") == ["slow_memory", "clock_cap"] and causes.get("compute_fp32_rate") == ["clock_cap"], f"two faults: {causes}")
+
+
 with folder() as at:
+    two_faults(at)
     simulated = os.path.join(at, "simulated.h5")
     run("check", "--device", "sim:h200", "-o", simulated)
     for kept in KEPT:

@@ -93,7 +93,10 @@ class Causes {
   void add_own(const std::vector<FleetDefect>& some) {
     for (const FleetDefect& one : some) {
       const std::string cause = one.cause.empty() ? one.metric : one.cause;
-      if (std::ranges::find(all_, cause, &FleetCause::cause) != all_.end()) continue;
+      const auto is_known = [&](const FleetCause& known) {
+        return known.cause == cause || (!one.remedy.empty() && known.text.ends_with(": " + one.remedy));
+      };
+      if (std::ranges::any_of(all_, is_known)) continue;
       std::string text = one.what.empty() ? one.text : fmt::format("{} ({})", one.what, one.text);
       if (!one.remedy.empty()) text += ": " + one.remedy;
       add(cause, std::move(text));

@@ -154,19 +154,24 @@ FigureKind kind_of(const KeyFigure& figure) {
   return figure.metric.starts_with("tensor_") ? FigureKind::matrix : FigureKind::compute;
 }
 
+// A probe's figure is the best of so many shapes: the best of more of them is better.
+std::string points_of_figure(const Findings& findings, const std::string& metric) {
+  for (const ProbeSeries* series : findings.device.all<Probes>()) {
+    if (title(series->question) != findings.find(metric)->of_case) continue;
+    const std::size_t shapes = points_of(*series).size();
+    return fmt::format("best of {} shape{}", shapes, shapes == 1 ? "" : "s");
+  }
+  return {};
+}
+
 // Figures as check has them, with their titles, and those that it has not. In the order of kinds.
 std::vector<FleetFigure> figures_of(const Findings& findings) {
   std::vector<FleetFigure> all;
   for (const KeyFigure& figure : key_figures(findings.all)) {
     if (figure.metric.ends_with("_1mib")) continue;  // it says nothing of a GPU that the large ones do not say
     const auto unit = std::ranges::find(names_of<FigureUnit>, figure.unit) - names_of<FigureUnit>.begin();
-    all.push_back({kind_of(figure),
-                   title_of(figure.metric),
-                   {},
-                   static_cast<FigureUnit>(unit),
-                   figure.value,
-                   figure.low,
-                   figure.high,
+    all.push_back({kind_of(figure), title_of(figure.metric), points_of_figure(findings, figure.metric),
+                   static_cast<FigureUnit>(unit), figure.value, figure.low, figure.high,
                    findings.beside_others.contains(figure.metric)});
   }
   const DeviceRecord& of = findings.device;
