@@ -160,7 +160,7 @@ TEST_CASE("the smallest copies are those of up to 64 KiB, and there are none whe
     TransferSeries sweep = sweep_of();
     for (const std::uint64_t bytes : sizes)
       for (const double us : rounds_us) add_point(sweep, bytes, {us});
-    for (const KeyFigure& figure : held(trace_of({sweep}), trace_of({sweep})).figures)
+    for (const FigureChange& figure : held(trace_of({sweep}), trace_of({sweep})).figures)
       if (figure.name == "smallest copy, host to device") return figure.at;
     return "";
   };

@@ -182,7 +182,7 @@ TEST_CASE("key figures are means over the points that stand for a case, judged l
   const Trace b = curve(16, [](std::uint64_t i) { return i >= 2 ? 1.05 : 1; });
   const Comparison all = held(curve(16), b);
   REQUIRE(all.figures.size() == 1);
-  const KeyFigure& figure = all.figures[0];
+  const FigureChange& figure = all.figures[0];
   CHECK(figure.name == "copy, host to device");
   CHECK(figure.at == "2000 B .. 16000 B");  // from an eighth of the largest on
   CHECK(figure.unit == FigureUnit::bytes_per_s);

@@ -57,7 +57,7 @@ Comparison some() {
   CaseComparison same = a_case("two", Verdict::same);
   same.parts = {part(Third::all, 0.001, Verdict::same)};
   all.cases = {slow, same, a_case("three", Verdict::only_a)};
-  auto figure = change<KeyFigure>(0.031, Verdict::slower);
+  auto figure = change<FigureChange>(0.031, Verdict::slower);
   figure.name = "copy, host to device";
   figure.at = "64 MiB .. 192 MiB";
   figure.unit = FigureUnit::bytes_per_s;

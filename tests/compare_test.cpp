@@ -277,7 +277,7 @@ TEST_CASE(
 
 TEST_CASE("a figure and its change are of the same numbers: one wild round moves neither") {
   const Comparison all = held(one_point(around_100), one_point({99.9, 100, 100.1, 99.95, 100.05, 300}));
-  const KeyFigure& figure = all.figures[0];
+  const FigureChange& figure = all.figures[0];
   CHECK(figure.change == doctest::Approx(figure.a / figure.b - 1).epsilon(1e-9));  // of rates
   CHECK(std::abs(figure.change) < 0.001);
   CHECK(figure.verdict == Verdict::cannot_tell);  // and makes it unsure

@@ -44,7 +44,7 @@ FleetRun run_of(int number, double us) {
   gpu.link = "PCIe Gen5 x16";
   gpu.facts = no_facts();
   gpu.series.push_back({"transfers", "copy", true});
-  gpu.figures.push_back(figure_of(FigureKind::memory, "copy, within the device", us));
+  gpu.figures.push_back(figure_of(FigureKind::memory, "copy within the GPU", us));
   return run;
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("only links, memory and computing exclude a node") {
 TEST_CASE("of a key figure that is a rate less is slower") {
   auto runs = fleet_of({1, 1, 1, 1, 1, 1});
   const auto rate = [](double value) {
-    return FleetFigure{FigureKind::link, "copy, host to device", "64 MiB", FigureUnit::bytes_per_s, value,
+    return FleetFigure{FigureKind::link, "host to GPU, pinned", "64 MiB", FigureUnit::bytes_per_s, value,
                        0.999 * value,    1.001 * value};
   };
   for (FleetRun& run : runs) run.gpus[0].figures = {rate(50e9)};
@@ -203,7 +203,7 @@ TEST_CASE("of a key figure that is a rate less is slower") {
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-1"});
   const FleetFinding& finding = fleet.groups[0].suspects[0].findings.at(0);
-  CHECK(finding.what == "copy, host to device");
+  CHECK(finding.what == "host to GPU, pinned");
   CHECK(finding.share == doctest::Approx(1));
   CHECK(finding.low == doctest::Approx(2 / 1.001 - 1));
   CHECK(finding.value == doctest::Approx(25e9));
@@ -500,10 +500,10 @@ TEST_CASE("clocks and heat of minutes at full power are not compared with those 
 TEST_CASE("one direction only and large copies only are said") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10});
   for (FleetRun& run : runs)
-    run.gpus[0].figures = {figure_of(FigureKind::link, "copy, host to device", 10),
-                           figure_of(FigureKind::link, "copy, device to host", 10),
-                           figure_of(FigureKind::small_copy, "small copy, host to device", 2)};
-  runs[1].gpus[0].figures[0] = figure_of(FigureKind::link, "copy, host to device", 20);
+    run.gpus[0].figures = {figure_of(FigureKind::link, "host to GPU, pinned", 10),
+                           figure_of(FigureKind::link, "GPU to host, pinned", 10),
+                           figure_of(FigureKind::small_copy, "smallest copy to the GPU", 2)};
+  runs[1].gpus[0].figures[0] = figure_of(FigureKind::link, "host to GPU, pinned", 20);
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-1"});
   std::vector<std::string> causes;
@@ -719,8 +719,8 @@ TEST_CASE("key figures of a trace are links each way, with their interval") {
   REQUIRE(run.gpus[0].figures.size() == 1);
   const FleetFigure& figure = run.gpus[0].figures[0];
   CHECK(figure.kind == FigureKind::link);
-  CHECK(figure.name == "copy, host to device");
-  CHECK(figure.at == "4 MiB .. 32 MiB");
+  CHECK(figure.name == "host to GPU, pinned");
+  CHECK(figure.at.empty());
   CHECK(figure.value == doctest::Approx(50e9 / 1.05));
   CHECK(figure.high > 50e9 / 1.04);
   CHECK(figure.low < 50e9 / 1.06);

@@ -151,8 +151,8 @@ TEST_CASE("several GPUs have a row each, and what differs between them is said")
   const std::string out = screen(trace, 120);
   CAPTURE(out);
   CHECK(out.starts_with("3 x Test GPU on node17"));
-  CHECK(has(line_with(out, "  cuda:1 "), "27.5"));
-  CHECK(has(line_with(out, "  cuda:2 "), "54.9"));
+  CHECK(has(line_with(out, "  cuda:1 "), "27.4"));
+  CHECK(has(line_with(out, "  cuda:2 "), "54.8"));
   CHECK(has(out, "DETAIL   of cuda:0; "));
   CHECK(has(out, "cuda:1: H2D pinned, async at 64 MiB is 50.0 % worse than the median of the others"));
   CHECK(has(line_with(out, "cuda:2 570"), "driver"));

@@ -61,6 +61,7 @@ TEST_CASE("the report's keys are a contract") {
                                             "energies",
                                             "energy_figures",
                                             "jobs",
+                                            "key_figures",
                                             "matrix",
                                             "partition_studies",
                                             "partitions",

@@ -28,6 +28,7 @@ MEANING = {
     "reason": "what is wrong, in few words, the device and the fault first; null where nothing is", "hostname": "of the measured node",
     "start_time_utc": "when it began, ISO 8601", "metric": "which question the figure answers, the same in every version",
     "device": "cuda:0, host, sim:h200, ...; empty: the node", "text": "a sentence for people", "basis": "what decided it",
+    "key_figures": "the numbers that stand for each GPU, the same in check, report, compare and fleet",
     "explanations": "likely causes, the likeliest first", "cause": "a word for machines", "what": "the same for people",
     "evidence": "what was read", "remedy": "what would fix it", "would_see": "the smallest slow-down that would have been found, a share",
     "case": "title of the series that it is of; null: of none", ("report", "case"): "what was measured, and how", "point": "and of its point", "if_failed": "the verdict where it fails",

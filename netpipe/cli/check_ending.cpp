@@ -149,6 +149,13 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   }
 }
 
+void settle(const Plan& plan, const MeasureOptions& how, CampaignResult& campaign) {
+  constexpr Seconds most{8};
+  const SecondLook look = look_again(plan, how, {}, most);
+  campaign.stopped = look.stopped;
+  campaign.wall += look.wall;
+}
+
 // ---- the verdict ----
 
 namespace {
@@ -227,18 +234,17 @@ std::string nagios_line(const CheckReport& check, int code, std::string said) {
                      one_line(figures));
 }
 
-// ": cuda:0: PCIe Gen5 x8 while copying, ... (and 4 more)": the first failure that the verdict rests on.
-std::string worst_text(const CheckReport& check) {
-  const HealthFinding* first = nullptr;
-  std::size_t failures = 0;
-  for (const HealthFinding& finding : check.findings) {
-    if (finding.health != Health::fail) continue;
-    ++failures;
-    if (finding.if_failed == check.verdict && !first) first = &finding;
-  }
-  if (!first) return {};
-  return fmt::format(": {}{}{}", first->device + (first->device.empty() ? "" : ": "), first->text,
-                     failures > 1 ? fmt::format(" (and {} more)", failures - 1) : "");
+// What is wrong and the verdict, in as many characters as a pager shows: what is wrong is cut, and not the verdict.
+std::string short_line(const CheckReport& check, const std::string& verdict) {
+  constexpr std::size_t most = 160;
+  constexpr std::string_view cut = " ...; ";
+  std::string reason = check_reason(check);
+  if (reason.empty()) return verdict;
+  if (reason.size() + 2 + verdict.size() <= most) return reason + "; " + verdict;
+  const std::size_t left = most > verdict.size() + cut.size() ? most - verdict.size() - cut.size() : 0;
+  reason.resize(std::min(reason.size(), std::max<std::size_t>(left, 40)));
+  reason.resize(std::min(reason.size(), reason.find_last_of(",; ")));
+  return reason + std::string(cut) + verdict;
 }
 
 // A figure that has a limit was disturbed; without a limit nothing is known that it could be compared with.
@@ -260,13 +266,12 @@ void print_check(const Options& options, const CheckReport& check, const Ending&
   }
   const bool quiet = options.on("quiet");
   std::string line;
+  const std::string verdict = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict),
+                                          check.gpus.size(), check.gpus.size() == 1 ? "" : "s");
   // A line by itself is often cut after some twenty characters: by sinfo, by a pager.
-  if (const std::string reason = check_reason(check); (quiet || nagios) && !reason.empty()) line = reason + "; ";
-  line += fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
-                      check.gpus.size() == 1 ? "" : "s");
-  if (quiet) line += worst_text(check);
+  line = quiet || nagios ? short_line(check, verdict) : verdict;
   if (check.verdict == CheckVerdict::not_judged && check.why_not_judged.empty()) line += "; " + why_unjudged(check);
-  else if (!check.decided.empty()) line += "; judged by " + check.decided;
+  else if (!check.decided.empty() && !quiet) line += "; judged by " + check.decided;
   if (ending.is_stopped) line += "; stopped by a signal before its end";
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
   if (!check.trace.empty()) line += "; trace: " + check.trace;

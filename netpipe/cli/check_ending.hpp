@@ -31,6 +31,9 @@ struct SecondLook {
 // findings that result are in the trace for whoever judges it.
 SecondLook look_again(const Plan&, MeasureOptions how, const HealthRules&, Seconds time);
 
+// The same for matrix and collectives, which have no reference.
+void settle(const Plan&, const MeasureOptions&, CampaignResult&);
+
 // As plugins of Nagios, Icinga and their kin say it: 0 ok, 1 warning, 2 critical, 3 unknown.
 int nagios_code(CheckVerdict, Health worst);
 

@@ -184,7 +184,7 @@ int run_collectives(const Options& options) {
   // Each copy at once has a stream of its own; with fewer hardware queues than streams, copies would wait for each
   // other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  return measure(options, measure_options(options), plan_of_collectives, end_collectives);
+  return measure(options, measure_options(options), plan_of_collectives, end_collectives, settle);
 }
 
 }  // namespace

@@ -27,12 +27,13 @@
 // What a reading process sends: MessagePack, in which numbers may be NaN and texts any bytes.
 namespace npgpu {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetDefect, metric, text, remedy)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetDefect, metric, text, remedy, cause, what)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetSetting, name, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetSeries, kind, title, is_measured, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetFigure, kind, name, at, unit, value, low, high, disturbed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeyFigure, device, metric, value, low, high, unit)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetGpu, id, name, uuid, bus, simulated, is_under_load, driver, link, facts,
-                                   throttle, defects, slow, signs, settings, series, figures)
+                                   throttle, defects, slow, signs, settings, series, figures, key_figures)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetRun, run_uuid, host, date, plan, hash, complete, defects, gpus)
 
 }  // namespace npgpu

@@ -291,8 +291,8 @@ void print_matrix(const NodeMatrix& node, const MatrixVerdict& verdict) {
   if (verdict.verdict == CheckVerdict::broken)
     std::cout << fmt::format("{}matrix of {} GPUs: copies are wrong; npgpu report shows the tables\n",
                              simulated ? "SIMULATED " : "", node.devices.size());
-  else matrix_text(std::cout, node, terminal_style());
   matrix_findings_text(std::cout, verdict, terminal_style());
+  if (verdict.verdict != CheckVerdict::broken) matrix_text(std::cout, node, terminal_style());
 }
 
 bool is_bad(const NodeFinding& finding) { return finding.health != Health::pass && finding.health != Health::skip; }
@@ -369,7 +369,7 @@ Plan announced_plan(const Options& options) {
 int run_matrix(const Options& options) {
   // Each lane has a stream of its own; with fewer hardware queues than streams, lanes would wait for each other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  return measure(options, measure_options(options), announced_plan, end_matrix);
+  return measure(options, measure_options(options), announced_plan, end_matrix, settle);
 }
 
 }  // namespace

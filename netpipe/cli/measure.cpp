@@ -320,7 +320,7 @@ int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary
 }
 
 int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)(const Options&),
-            const CampaignEnd& end) {
+            const CampaignEnd& end, CampaignMore again) {
   if (!options.dry_run) {  // a plan looks at devices, which takes a while
     catch_signals();
     stop_with_parent();
@@ -328,7 +328,9 @@ int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)
   const Plan plan = plan_of(given);
   refuse_empty(plan);
   if (options.dry_run) return print_plan(plan, options);
-  return end(run_campaign(plan, options), options);
+  CampaignResult campaign = run_campaign(plan, options);
+  if (again && !campaign.stopped) again(plan, options, campaign);
+  return end(campaign, options);
 }
 
 void say_how_to_continue(const std::string& output, const char* who) {

@@ -94,8 +94,11 @@ int measure(const Options&, Plan (*plan_of)(const Options&), const Summary& summ
 void say_how_to_continue(const std::string& output, const char* who = "");
 void print_summary(const CampaignResult&, const MeasureOptions&, const Summary&);
 
-// The same for a command that ends in its own way: `end` prints, and returns the exit code.
+// The same for a command that ends in its own way: `again` measures more of the plan where the campaign came to its
+// end, and `end` prints, and returns the exit code.
 using CampaignEnd = std::function<int(const CampaignResult&, const MeasureOptions&)>;
-int measure(const Options&, const MeasureOptions&, Plan (*plan_of)(const Options&), const CampaignEnd& end);
+using CampaignMore = void (*)(const Plan&, const MeasureOptions&, CampaignResult&);
+int measure(const Options&, const MeasureOptions&, Plan (*plan_of)(const Options&), const CampaignEnd& end,
+            CampaignMore again = nullptr);
 
 }  // namespace npgpu::cli

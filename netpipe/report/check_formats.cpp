@@ -18,7 +18,8 @@ NPGPU_FORM(CheckReport, &T::verdict, &T::exit_code, called<"reason", known<&chec
            within<&T::root, &TraceRoot::hostname>, within<&T::root, &TraceRoot::start_time_utc>,
            within<&T::root, &TraceRoot::tool_version>, called<"decided_by", &T::decided>,
            called<"not_judged_because", known<&T::why_not_judged>>, &T::measured_again, &T::wall_s, known<&T::trace>,
-           &T::gpus, &T::findings, called<"soak", &T::soaks>);
+           &T::gpus, called<"key_figures", [](const T& check) { return key_figures(check.findings); }>, &T::findings,
+           called<"soak", &T::soaks>);
 
 void check_json(std::ostream& out, const CheckReport& of) { write_document(out, "npgpu-check", 1, of, 2); }
 

@@ -23,47 +23,169 @@ std::vector<const HealthFinding*> of_device(const CheckReport& of, const std::st
   return all;
 }
 
-std::size_t count(const std::vector<const HealthFinding*>& all, Health health) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(all, [&](const HealthFinding* finding) { return finding->health == health; }));
+// Stopped early, what it has may all pass.
+CheckVerdict verdict_of_device(const CheckReport& of, const std::string& id) {
+  std::vector<HealthFinding> own;
+  for (const HealthFinding* finding : of_device(of, id)) own.push_back(*finding);
+  const CheckVerdict verdict = verdict_of(own);
+  return verdict == CheckVerdict::ok && !of.why_not_judged.empty() ? CheckVerdict::not_judged : verdict;
 }
 
-// "PCIe Gen5 x16; H2D 55.33 GB/s, D2H 55.23 GB/s, ..." of what was measured, as a person asks for it first.
-std::string figures_text(const std::vector<const HealthFinding*>& all) {
+// "Gen5 x16" of "PCIe Gen5 x16 while copying; ..."
+std::string link_cell(const HealthFinding& finding) {
+  constexpr std::string_view before = "PCIe Gen";
+  const std::size_t at = finding.text.find(before);
+  if (finding.health == Health::skip || at == std::string::npos) return "-";
+  std::string cell = finding.text.substr(at + before.size() - 3);
+  const std::size_t lanes = cell.find('x');
+  return lanes == std::string::npos ? "-" : cell.substr(0, cell.find_first_not_of("0123456789", lanes + 1));
+}
+
+// What a person asks for first, a row for each GPU. A figure that is not in order is marked.
+Table gpus_table(const CheckReport& of) {
   struct Shown {
-    const char *metric, *name;
+    const char *header, *metric, *instead;
+    double by;
   };
-  static constexpr Shown shown[] = {
-      {"h2d_rate", "H2D"},           {"d2h_rate", "D2H"},           {"memory_read_rate", "memory"},
-      {"memory_rmw_rate", "memory"}, {"compute_fp32_rate", "FP32"}, {"launch_time", "launch"}};
-  std::string text;
-  std::set<std::string> names;
-  for (const Shown& one : shown)
-    for (const HealthFinding* finding : all) {
-      if (finding->metric != one.metric || !(finding->value > 0) || !names.insert(one.name).second) continue;
-      const bool is_time = finding->unit == "us";
-      const std::string value = is_time                  ? time_text(finding->value)
-                                : finding->unit == "B/s" ? rate_text(finding->value)
-                                                         : fmt::format("{:.1f} TFLOP/s", finding->value / 1e12);
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.name, value);
+  static constexpr Shown shown[] = {{"H2D", "h2d_rate", "", 1e-9},
+                                    {"D2H", "d2h_rate", "", 1e-9},
+                                    {"memory", "memory_read_rate", "memory_rmw_rate", 1e-9},
+                                    {"FP32", "compute_fp32_rate", "", 1e-12},
+                                    {"launch", "launch_time", "", 1},
+                                    {"hottest", "temperature", "", 1}};
+  std::vector<Column> columns{left("GPU"), left("verdict"), left("link")};
+  for (const Shown& one : shown) columns.push_back(right(one.header));
+  Table table(std::move(columns));
+  for (const CheckReport::Gpu& gpu : of.gpus) {
+    const auto all = of_device(of, gpu.id);
+    const auto find = [&](std::string_view metric) {
+      const auto found = std::ranges::find_if(all, [&](const HealthFinding* one) { return one->metric == metric; });
+      return found == all.end() ? nullptr : *found;
+    };
+    const HealthFinding* const link = find("pcie_link");
+    std::vector<std::string> cells{gpu.id, std::string(name(verdict_of_device(of, gpu.id))),
+                                   link ? link_cell(*link) : "-"};
+    for (const Shown& one : shown) {
+      const HealthFinding* figure = find(one.metric);
+      if (!figure || !std::isfinite(figure->value)) figure = find(one.instead);
+      if (!figure || !std::isfinite(figure->value)) {
+        cells.emplace_back("-");
+        continue;
+      }
+      const bool is_marked = figure->health != Health::pass && figure->health != Health::skip;
+      cells.push_back((one.header == std::string_view("hottest") ? fmt::format("{:.0f}", figure->value)
+                                                                 : digits_text(figure->value * one.by)) +
+                      (is_marked ? " !" : ""));
     }
-  return text;
+    table.row(std::move(cells), verdict_of_device(of, gpu.id) == CheckVerdict::ok ? Health::pass : Health::fail);
+  }
+  return table;
 }
 
 // The smallest slow-down that each sort of figure would have been called slow for: "copies 7 %, memory 12 %".
-std::string sensitivity_text(const std::vector<const HealthFinding*>& all) {
+std::string sensitivity_text(const std::vector<HealthFinding>& all) {
   static constexpr std::pair<std::string_view, const char*> sorts[] = {
       {"h2d_rate", "host to GPU"}, {"d2h_rate", "GPU to host"}, {"peer_rate", "GPU to GPU"},  {"memory_", "memory"},
       {"compute_", "computing"},   {"launch_time", "launches"}, {"copy_time", "small copies"}};
   std::string text;
   for (const auto& [sort, name] : sorts) {
     double most = not_measured;
-    for (const HealthFinding* finding : all)
-      if (finding->metric.starts_with(sort)) most = std::fmax(most, finding->would_see);
+    for (const HealthFinding& finding : all)
+      if (finding.metric.starts_with(sort)) most = std::fmax(most, finding.would_see);
     if (std::isfinite(most))
       text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, std::ceil(100 * most));
   }
   return text;
+}
+
+// What no figure was measured of, so that it may be slow.
+std::string not_looked_at(const CheckReport& of) {
+  struct Sort {
+    std::string_view begin, end;
+    const char* name;
+  };
+  static constexpr Sort sorts[] = {{"h2d_rate", "", "copies to the GPU"},
+                                   {"d2h_rate", "", "copies to the host"},
+                                   {"memory_", "_rate", "memory"},
+                                   {"compute_", "_rate", "computing"},
+                                   {"launch_time", "", "launches"},
+                                   {"tensor_", "_rate", "tensor cores"},
+                                   {"d2d_rate", "", "copies within the GPU"},
+                                   {"copy_time", "", "small copies"},
+                                   {"", "_pageable_rate", "pageable copies"}};
+  std::vector<std::string> all;
+  for (const Sort& sort : sorts)
+    if (std::ranges::none_of(of.findings, [&](const HealthFinding& one) {
+          return one.metric.starts_with(sort.begin) && one.metric.ends_with(sort.end) && std::isfinite(one.value);
+        }))
+      all.emplace_back(sort.name);
+  if (of.gpus.size() > 1) all.emplace_back("copies between GPUs (npgpu matrix)");
+  for (const char* never : {"caches", "latencies", "both directions at once"}) all.emplace_back(never);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+// Findings that have a cause in common.
+struct Fault {
+  const HealthFinding* first = nullptr;  // the gravest
+  std::vector<const HealthFinding*> others{};
+};
+
+std::vector<Fault> faults_of(const std::vector<const HealthFinding*>& all) {
+  std::vector<Fault> faults;
+  for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn})
+    for (const HealthFinding* finding : all) {
+      if (finding->health != health) continue;
+      const auto same = std::ranges::find_if(faults, [&](const Fault& one) {
+        const auto &of = one.first->explanations, &its = finding->explanations;
+        return !of.empty() && !its.empty() && of.front().what == its.front().what;
+      });
+      if (same == faults.end()) faults.push_back({finding});
+      else same->others.push_back(finding);
+    }
+  return faults;
+}
+
+// "4 figures beyond their limits, 1 warning"
+std::string others_text(const std::vector<const HealthFinding*>& others) {
+  std::vector<std::string> texts;
+  const auto add = [&](const char* one, const char* several, auto holds) {
+    const auto count = std::ranges::count_if(others, [&](const HealthFinding* finding) { return holds(*finding); });
+    if (count) texts.push_back(fmt::format("{} {}", count, count == 1 ? one : several));
+  };
+  const auto is_unmeasured = [](const HealthFinding& one) {
+    return one.health == Health::fail && one.if_failed == CheckVerdict::failed_to_run;
+  };
+  add("figure beyond its limit", "figures beyond their limits",
+      [&](const HealthFinding& one) { return one.health == Health::fail && !is_unmeasured(one); });
+  add("figure that is not there", "figures that are not there", is_unmeasured);
+  add("undecided", "undecided", [](const HealthFinding& one) { return one.health == Health::undecided; });
+  add("not judged", "not judged", [](const HealthFinding& one) { return one.health == Health::unjudged; });
+  add("warning", "warnings", [](const HealthFinding& one) { return one.health == Health::warn; });
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string word_of(const HealthFinding& finding) {
+  return upper_case(finding.health == Health::fail ? name(finding.if_failed) : name(finding.health));
+}
+
+// Cause, what was read, remedy, and how much else it explains.
+void write_fault(Document& doc, const Fault& fault, const std::string& whose) {
+  const HealthFinding& first = *fault.first;
+  const std::string front = whose.empty() ? "" : whose + ": ";
+  const auto tone = first.health == Health::warn ? Document::Tone::dim : Document::Tone::alarm;
+  if (first.explanations.empty()) {
+    doc.add(Document::Marked{word_of(first), tone, front + first.text});
+  } else {
+    const Explanation& why = first.explanations.front();
+    doc.add(Document::Marked{word_of(first), tone, front + why.what});
+    doc.note("read: " + (why.evidence.empty() ? first.text : why.evidence), false, 4);
+    if (!why.remedy.empty()) doc.note("do: " + why.remedy, false, 4);
+  }
+  if (!fault.others.empty()) doc.note("and " + others_text(fault.others) + " (--all)", false, 4);
+}
+
+void write_faults(Document& doc, const CheckReport& of, const std::string& id, const std::string& whose) {
+  for (const Fault& fault : faults_of(of_device(of, id))) write_fault(doc, fault, whose);
 }
 
 // `said`: what was explained above already.
@@ -93,49 +215,50 @@ void write_skipped(Document& doc, const std::vector<const HealthFinding*>& all) 
     doc.add(Document::Marked{"SKIP", Document::Tone::dim, fmt::format("{}", fmt::join(said, "; ")), 2, 8});
 }
 
-void write_device(Document& doc, const CheckReport& of, const std::string& id, const std::string& title,
-                  bool every_finding) {
+// Every finding of a device.
+void write_device(Document& doc, const CheckReport& of, const std::string& id, const std::string& title) {
   const auto all = of_device(of, id);
   if (all.empty()) return;
-  std::vector<HealthFinding> own;
-  for (const HealthFinding* finding : all) own.push_back(*finding);
-  const CheckVerdict verdict = verdict_of(own);
-  std::string line =
-      fmt::format("{}, {} passed", counted(count(all, Health::fail), "failure"), count(all, Health::pass));
-  if (const std::size_t undecided = count(all, Health::undecided)) line += fmt::format(", {} undecided", undecided);
-  if (const std::size_t unjudged = count(all, Health::unjudged)) line += fmt::format(", {} not judged", unjudged);
-  if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted(warnings, "warning");
-  if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
-  if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
-  // Stopped early: everything measured passed.
-  const bool is_open = verdict == CheckVerdict::ok && !of.why_not_judged.empty();
-  doc.add(Document::Marked{upper_case(name(is_open ? CheckVerdict::not_judged : verdict)),
-                           verdict == CheckVerdict::ok && !is_open ? Document::Tone::bold : Document::Tone::alarm,
-                           title + ": " + line});
-  if (const std::string sees = sensitivity_text(all); !sees.empty())
-    doc.note("would find slowdowns of: " + sees, false, 4);
+  doc.gap();
+  doc.title(title);
   std::set<std::string> said;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)
-      if (finding->health == health && (every_finding || health != Health::pass)) write_finding(doc, *finding, said);
-  if (every_finding || verdict != CheckVerdict::ok) write_skipped(doc, all);
-  for (const SoakDevice& soaked : of.soaks)
-    if (soaked.id == id) doc.table(soak_table(soaked));
+      if (finding->health == health) write_finding(doc, *finding, said);
+  write_skipped(doc, all);
 }
 
 }  // namespace
 
 void check_text(std::ostream& out, const CheckReport& of, bool every_finding, const TextStyle& style) {
   Document doc;
-  write_device(doc, of, "", "node " + of.root.hostname, every_finding);
-  for (const CheckReport::Gpu& gpu : of.gpus)
-    write_device(doc, of, gpu.id, fmt::format("{}{} {}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name),
-                 every_finding);
-  if (std::ranges::any_of(of.findings,
-                          [](const HealthFinding& f) { return f.device == "host" && f.health == Health::fail; }) ||
-      every_finding)
-    write_device(doc, of, "host", "host", every_finding);
+  const bool is_simulated = std::ranges::any_of(of.gpus, &CheckReport::Gpu::simulated);
+  std::set<std::string> models;
+  for (const CheckReport::Gpu& gpu : of.gpus) models.insert(gpu.name);
+  if (!of.gpus.empty()) {
+    doc.add(Document::Marked{
+        is_simulated ? "SIMULATED" : "", Document::Tone::bold,
+        fmt::format("{}; rates in GB/s, FP32 in TFLOP/s, launches in us, temperatures in C", fmt::join(models, ", "))});
+    doc.table(gpus_table(of));
+  }
+  write_faults(doc, of, "", "node " + of.root.hostname);
+  for (const CheckReport::Gpu& gpu : of.gpus) write_faults(doc, of, gpu.id, of.gpus.size() == 1 ? "" : gpu.id);
+  write_faults(doc, of, "host", "host");
   if (!of.why_not_judged.empty()) doc.add(Document::Marked{"NOT JUDGED", Document::Tone::alarm, of.why_not_judged});
+  for (const SoakDevice& soaked : of.soaks) {
+    if (of.soaks.size() > 1) doc.note(soaked.id + ':');
+    doc.table(soak_table(soaked));
+  }
+  if (!of.gpus.empty() && of.soaks.empty()) {
+    const std::string sees = sensitivity_text(of.findings);
+    doc.note(fmt::format("{}not looked at: {}", sees.empty() ? "" : "would find slowdowns of: " + sees + "; ",
+                         not_looked_at(of)));
+  }
+  if (every_finding) {
+    write_device(doc, of, "", "node " + of.root.hostname);
+    for (const CheckReport::Gpu& gpu : of.gpus) write_device(doc, of, gpu.id, gpu.id + ' ' + gpu.name);
+    write_device(doc, of, "host", "host");
+  }
   out << to_text(doc, style);
 }
 

@@ -193,7 +193,7 @@ void figures(Document& doc, const Comparison& found) {
   doc.heading("Key figures");
   Table table(
       {left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("own, 95 %", 1), left("verdict")});
-  for (const KeyFigure& f : found.figures)
+  for (const FigureChange& f : found.figures)
     table.row({f.name, f.at, figure_text(f.a, f.unit), figure_text(f.b, f.unit), percent(f.change), interval(f),
                verdict_text(f.verdict, f.reason)},
               judged(f.verdict));

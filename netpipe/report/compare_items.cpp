@@ -128,7 +128,7 @@ std::vector<std::string> slower_items(const Comparison& found) {
     if (others.size() == before) add_point(others, of, named);
   }
   if (of_classes.empty() && others.empty())
-    for (const KeyFigure& figure : found.figures)
+    for (const FigureChange& figure : found.figures)
       if (figure.verdict == Verdict::slower) others.push_back({figure.name + ", " + by_text(figure), figure.change});
   sort_stably(others, std::ranges::greater{}, &Item::change);
   std::vector<std::string> texts;
@@ -180,7 +180,7 @@ NPGPU_FORM(PartComparison, &T::third, &T::first, &T::last, &T::points, in_place<
 NPGPU_FORM(PointComparison, called<"point", &T::axes>, in_place<base<Change>>);
 NPGPU_FORM(CaseComparison, &T::kind, &T::title, &T::name, &T::lane, called<"class", &T::time_class>,
            &T::trials_stand_in, &T::verdict, called<"reason", known<reason_of<T>>>, &T::parts, &T::points);
-NPGPU_FORM(KeyFigure, &T::name, &T::at, &T::unit, called<"class", &T::time_class>, in_place<base<Change>>);
+NPGPU_FORM(FigureChange, &T::name, &T::at, &T::unit, called<"class", &T::time_class>, in_place<base<Change>>);
 NPGPU_FORM(EnergyChange, called<"work", [](const T& e) { return work_text(e.question); }>,
            within<&T::question, &EnergyCase::device>,
            called<"unit", [](const T& energy) { return is_idle(energy.question.work) ? "W" : "pJ"; }>,
@@ -196,8 +196,9 @@ NPGPU_FORM(ClassComparison, called<"class", &T::time_class>, &T::least_shown, &T
 struct RunOf {
   std::string file{};
   TraceRoot run{};
+  std::vector<KeyFigure> key_figures{};
 };
-NPGPU_FORM(RunOf, &T::file, &T::run);
+NPGPU_FORM(RunOf, &T::file, &T::run, &T::key_figures);
 struct ToleranceOf {
   TimeClass time_class{};
   ByWord<names_of<Third>, double> share{};
@@ -211,7 +212,8 @@ namespace {
 
 template <auto At> std::vector<RunOf> side(const ComparisonReport& of) {
   std::vector<RunOf> all;
-  for (std::size_t i = 0; i < (of.*At).runs.size(); ++i) all.push_back({(of.*At).files[i], (of.*At).runs[i]->root});
+  for (std::size_t i = 0; i < (of.*At).runs.size(); ++i)
+    all.push_back({(of.*At).files[i], (of.*At).runs[i]->root, key_figures(health_of(*(of.*At).runs[i]))});
   return all;
 }
 

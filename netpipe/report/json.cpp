@@ -236,7 +236,8 @@ template <class Row> Json columns(const std::vector<Row>& rows) {
 
 using Results = TraceResults;
 NPGPU_FORM(Results, called<"run", [](const T& of) { return of.trace.root; }>,
-           called<"provenance", [](const T& of) { return of.trace.provenance; }>, &all_series,
+           called<"provenance", [](const T& of) { return of.trace.provenance; }>,
+           called<"key_figures", [](const T& of) { return key_figures(health_of(of.trace)); }>, &all_series,
            called<"drift", &T::drifts>, called<"busy_sibling", &T::sibling>, called<"energy_figures", &T::energies>,
            called<"rooflines", [](const T& of) { return each_as<RooflineReport>(of.rooflines); }>,
            called<"soak_figures", [](const T& of) { return each_as<SlicedSoak>(of.soaks); }>,

@@ -248,6 +248,7 @@ NPGPU_FORM(Estimate, &T::value, &T::low, &T::high, &T::method);
 NPGPU_FORM(TraceRoot, &T::run_uuid, &T::tool_version, &T::git_commit, &T::argv, &T::start_time_utc, &T::hostname,
            &T::complete);
 NPGPU_FORM(Explanation, &T::cause, &T::what, &T::evidence, &T::remedy);
+NPGPU_FORM(KeyFigure, &T::device, &T::metric, &T::value, &T::low, &T::high, &T::unit);
 NPGPU_FORM(HealthFinding, &T::device, &T::metric, &T::health, &T::value, &T::limit, &T::unit, &T::text, &T::low,
            &T::high, &T::would_see, called<"case", known<&T::of_case>>, called<"point", known<&T::of_point>>,
            known<&T::basis>, &T::if_failed, &T::explanations);

@@ -131,6 +131,38 @@ void add_head(Document& doc, const NodeMatrix& node) {
   if (!node.links.empty()) doc.labelled("links", fmt::format("{}", fmt::join(node.links, "; ")));
 }
 
+// "49.95 GB/s between all pairs, 48.81 from the host, 48.81 to it, 97.60 within a GPU"; empty where a rate of a sort
+// differs from the others of it by more than nobody would act on, or is doubtful.
+std::string uniform_text(const RateMatrix& matrix) {
+  constexpr double alike = 1.02;
+  struct Sort {
+    const char* name;
+    double least = not_measured, most = not_measured;
+    std::size_t cells = 0;
+  };
+  Sort sorts[] = {{"between all pairs"}, {"from the host"}, {"to the host"}, {"within each GPU"}};
+  for (const MatrixCell& cell : matrix.cells) {
+    const std::size_t which = cell.source == host_end      ? 1
+                              : cell.target == host_end    ? 2
+                              : cell.source == cell.target ? 3
+                                                           : 0;
+    const double value = shown_value(matrix, cell);
+    if (!std::isfinite(value) || cell.doubtful || cell.access == Access::staged) return {};
+    Sort& sort = sorts[which];
+    sort.least = std::fmin(sort.least, value);
+    sort.most = std::fmax(sort.most, value);
+    ++sort.cells;
+  }
+  std::vector<std::string> parts;
+  for (const Sort& sort : sorts) {
+    if (sort.cells == 0) continue;
+    if (sort.most > alike * sort.least) return {};
+    const std::string least = digits_text(sort.least), most = digits_text(sort.most);
+    parts.push_back(fmt::format("{} {}", least == most ? least : least + " to " + most, sort.name));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // Below each other, as the tables of a report are.
 void add_plain(Document& doc, Section section) {
   if (section.is_empty()) return;
@@ -320,7 +352,13 @@ Document matrix_document(const NodeMatrix& node, std::size_t width) {
   Document doc;
   if (node.devices.empty()) return doc;
   add_head(doc, node);
-  for (const RateMatrix& matrix : node.matrices) add_plain(doc, rate_section(node, matrix, width));
+  constexpr std::size_t fewest = 3;  // a table of two GPUs takes no more lines
+  for (const RateMatrix& matrix : node.matrices) {
+    const std::string all = node.devices.size() < fewest || node.is_sampled ? "" : uniform_text(matrix);
+    const std::string title = title_of(matrix);
+    if (all.empty()) add_plain(doc, rate_section(node, matrix, width));
+    else doc.note(fmt::format("{}: {}", title.substr(0, title.find(": ")), all));
+  }
   add_plain(doc, together_section(node));
   const bool has_copies = !node.matrices.empty() || !node.together.empty();
   if (has_copies) doc.gap();

@@ -18,6 +18,7 @@
 #include "netpipe/trace/decode.hpp"
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"
+#include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/trace.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -61,7 +62,8 @@ process::Message read_one(std::uint32_t file, const std::filesystem::path& path,
   try {
     const auto bytes = read_file(path);
     process::limit_this_process(limits_for(bytes.size()));
-    const Contents contents = decode(bytes, path.string());
+    Contents contents = decode(bytes, path.string());
+    for (Trace& run : contents.runs) set_drifts(run);  // intervals are those of read_trace()
     if (contents.runs.size() != 1)
       throw Error(ErrorKind::usage,
                   fmt::format("is a merged file of {} runs: name the traces that it was merged from", contents.count));

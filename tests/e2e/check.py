@@ -190,11 +190,15 @@ def outputs(at):
     done = run("check", "--level", 1, "--device", device, "--junit", junit, "--openmetrics", metrics)
     check(done.code == 3, f"a slow GPU: code {done.code}")
     text = " ".join(done.out.split())
-    for wanted in ("SLOW", "SIMULATED", "FAIL PCIe Gen5 x8 while copying; GPU and slot support PCIe Gen5 x16",
-                   "why: the PCIe link is trained with fewer lanes", "do: reseat the GPU", "limit: 7 healthy H200s: 55.22 GB/s - 4.5 %"):
+    for wanted in ("SLOW", "SIMULATED", "Gen5 x8", "the PCIe link is trained with fewer lanes", "do: reseat the GPU",
+                   "read: PCIe Gen5 x8 while copying; GPU and slot support PCIe Gen5 x16", "and 4 figures beyond their limits (--all)"):
         check(wanted in text, f"the text says '{wanted}': {done.out}")
+    check(done.out.count("\n") <= 12, f"a fault in twelve lines: {done.out}")
+    whole = " ".join(run("check", "--level", 1, "--device", device, "--all").out.split())
+    for wanted in ("FAIL PCIe Gen5 x8 while copying", "why: the PCIe link is trained with fewer lanes", "limit: 7 healthy H200s: 55.22 GB/s - 4.5 %"):
+        check(wanted in whole, f"--all says '{wanted}': {whole}")
     line = run("check", "--level", 1, "--device", device, "--quiet").out
-    check(line.count("\n") == 1 and "slow" in line and "PCIe Gen5 x8 while copying" in line and "(and 4 more)" in line,
+    check(line.count("\n") == 1 and "slow" in line and "PCIe x8/x16" in line and len(line) < 161 + len(device),
           f"--quiet says the worst in one line: {line}")
     # Where twenty characters are shown, they say which GPU and what.
     for name, begin in (("half-the-lanes", "{gpu} PCIe x8/x16, H2D 27"), ("three-sms-missing", "{gpu} SMs 129/132"),

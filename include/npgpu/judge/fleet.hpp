@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npgpu/judge/health.hpp"
 #include "npgpu/model/compare.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/trace.hpp"
@@ -79,6 +80,7 @@ inline double fact_of(const FleetFacts& facts, FleetFact which) { return facts[s
 // What is wrong with a GPU whatever others do: wrong results, errors counted, multiprocessors missing.
 struct FleetDefect {
   std::string metric, text, remedy;  // of HealthFinding
+  std::string cause{}, what{};       // of its likeliest Explanation; empty where it has none
 };
 
 // How GPU and host are set: "iommu_domain", "DMA".
@@ -101,6 +103,7 @@ struct FleetGpu {
   std::vector<FleetSetting> settings{};
   std::vector<FleetSeries> series{};
   std::vector<FleetFigure> figures{};
+  std::vector<KeyFigure> key_figures{};
 };
 
 struct FleetRun {
@@ -153,7 +156,8 @@ struct FleetMember {
   std::size_t traces = 0;
   std::string bus{};  // as in FleetGpu
   FleetFacts facts{};
-  std::vector<FleetValue> values{};  // one for each item
+  std::vector<FleetValue> values{};      // one for each item
+  std::vector<KeyFigure> key_figures{};  // of its last trace
 };
 
 struct FleetFinding {
@@ -177,6 +181,9 @@ struct FleetSuspect {
 
   // Something of it is broken or slow beyond doubt: its node is to be excluded. All else is to be looked at.
   bool confirmed() const;
+  // What npgpu check calls it: broken, slow, failed to run; undecided where what it is compared with does not settle
+  // it.
+  CheckVerdict verdict() const;
 };
 
 // A host that slows the calls, or the copies of pageable memory, of all of its GPUs: no fault of a GPU.

@@ -103,6 +103,17 @@ std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthF
 // known.
 std::string reference_text(std::string_view gpu_name);
 CheckVerdict verdict_of(const std::vector<HealthFinding>&);
+
+// One of the numbers that stand for a GPU. report, check, compare and fleet say the same of a trace: none has another
+// definition of it.
+struct KeyFigure {
+  std::string device, metric;  // of HealthFinding
+  double value = not_measured, low = not_measured, high = not_measured;
+  std::string unit{};  // "B/s", "FLOP/s", "OP/s", "us"
+};
+// Rates and times of GPUs in the order of the findings, each metric of a device once; the limits have no part in them.
+std::vector<KeyFigure> key_figures(const std::vector<HealthFinding>&);
+
 // Rates and times that other nodes can be compared with; of several devices the median.
 std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>&);
 // "gpus=8,link=gen5x16,driver=580" as pairs. Throws Error(usage) for a word that is not known, or a value that it

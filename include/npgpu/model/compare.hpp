@@ -5,7 +5,7 @@
 //   const npgpu::Trace before = npgpu::read_trace("node.h5"), now = npgpu::read_trace("later.h5");
 //   const npgpu::Trace *const a = &before, *const b = &now;
 //   const npgpu::Comparison all = npgpu::compare({&a, 1}, {&b, 1});
-//   for (const npgpu::KeyFigure& figure : all.figures)
+//   for (const npgpu::FigureChange& figure : all.figures)
 //     if (figure.verdict == npgpu::Verdict::slower) std::cout << figure.change << '\n';
 //   std::cout << npgpu::name(npgpu::outcome_of(all)) << '\n';
 #pragma once
@@ -132,8 +132,10 @@ struct FigureChoice {
   bool of_memory = false;  // unless its working set fits the cache
 };
 std::vector<FigureChoice> UsualKind::key_figures(const auto&, std::uint32_t) { return {}; }
-// One of the numbers that stand for a device: the mean over some points of a case. It is judged like a part.
-struct KeyFigure : Change {
+// One of the numbers that stand for a device: `a` and `b` are its key figure (npgpu/judge/health.hpp) where it is one,
+// of several runs the median; else the mean over some points of a case. The change is that of these points, and is
+// judged like a part.
+struct FigureChange : Change {
   std::string name{};  // "copy host to device"
   std::string at{};    // "64 MiB .. 192 MiB"
   FigureUnit unit = FigureUnit::us;
@@ -163,7 +165,7 @@ struct ClassComparison {
 
 struct Comparison {
   std::vector<CaseComparison> cases{};  // in A's order, then those that only B has
-  std::vector<KeyFigure> figures{};
+  std::vector<FigureChange> figures{};
   std::vector<ClassComparison> classes{};  // those that both sides have, in their order
   std::vector<EnergyChange> energies{};    // in A's order, then those that only B has
   Tolerances tolerances{};

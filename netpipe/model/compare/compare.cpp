@@ -8,6 +8,8 @@
 #include "netpipe/model/compare/changes.hpp"
 #include "netpipe/model/compare/classes.hpp"
 #include "netpipe/model/compare/curves.hpp"
+#include "netpipe/model/health/record.hpp"
+#include "netpipe/model/medians.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
 namespace npgpu {
@@ -237,7 +239,7 @@ void add_parts(CaseComparison& of, const CaseCurve& curve, const SharedChanges& 
 
 // A figure, and whose work its unit needs.
 struct FigureOf {
-  KeyFigure figure;
+  FigureChange figure;
   const CaseCurve* curve;
   model::Part part;
 };
@@ -246,7 +248,7 @@ void add_figures(std::vector<FigureOf>& all, const CaseCurve& curve, const Toler
   for (const FigureChoice& choice : curve.figures) {
     const model::Part part = part_of_figure(curve, choice.among);
     if (part.points.empty()) continue;
-    KeyFigure figure;
+    FigureChange figure;
     figure.name = figure_name(choice, curve, part.points);
     figure.unit = choice.unit;
     figure.at = span_text(curve, part.points);
@@ -255,6 +257,37 @@ void add_figures(std::vector<FigureOf>& all, const CaseCurve& curve, const Toler
     const auto has_name = [&](const FigureOf& one) { return one.figure.name == figure.name; };
     if (std::ranges::any_of(all, has_name)) continue;  // of another module
     all.push_back({std::move(figure), &curve, part});
+  }
+}
+
+// Key figures of runs of a side, as all commands have them, in the order of devices that A has.
+using ValuesOfCase = std::map<std::pair<std::string, bool>, std::vector<double>>;  // by case; whether it is a rate
+ValuesOfCase key_values_of(const std::vector<model::Run>& runs, std::size_t side) {
+  const std::map<std::string, std::string> names = model::names_of_slots(runs);
+  ValuesOfCase all;
+  for (const model::Run& run : runs) {
+    if (run.side != side) continue;
+    std::set<std::pair<std::string, bool>> of_run;  // of several figures of a case the first: of the largest copies
+    for (const HealthFinding& finding : model::health_of_devices(*run.trace, {})) {
+      const auto slot = run.slots.find(finding.device);
+      std::string of_case = finding.of_case;
+      const std::size_t at = of_case.find(finding.device);
+      if (key_figures({finding}).empty() || slot == run.slots.end() || at == std::string::npos) continue;
+      of_case.replace(at, finding.device.size(), names.at(slot->second));
+      const std::pair key(std::move(of_case), finding.unit != "us");
+      if (of_run.insert(key).second) all[key].push_back(finding.value);
+    }
+  }
+  return all;
+}
+
+void set_key_values(std::vector<FigureOf>& figures, Runs a, Runs b) {
+  const std::vector<model::Run> runs = model::runs_of(a, b);
+  for (const auto& [side, which] : {std::pair{std::size_t{0}, &Change::a}, {1, &Change::b}}) {
+    const ValuesOfCase known = key_values_of(runs, side);
+    for (FigureOf& one : figures)
+      if (const auto found = known.find({one.curve->title, one.figure.unit != FigureUnit::us}); found != known.end())
+        one.figure.*which = median(found->second);
   }
 }
 
@@ -268,7 +301,7 @@ void set_shown(Comparison& all) {
     };
     for (const CaseComparison& one : all.cases)
       if (one.time_class == of.time_class) std::ranges::for_each(one.parts, see);
-    for (const KeyFigure& figure : all.figures)
+    for (const FigureChange& figure : all.figures)
       if (figure.time_class == of.time_class) see(figure);
   }
 }
@@ -354,8 +387,9 @@ Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
   for (FigureOf& one : figures) {
     for (double* value : {&one.figure.a, &one.figure.b})
       *value = in_unit(*value, one.figure.unit, *one.curve, one.part.points);
-    all.figures.push_back(std::move(one.figure));
   }
+  set_key_values(figures, a, b);
+  for (FigureOf& one : figures) all.figures.push_back(std::move(one.figure));
   for (CaseComparison& of : all.cases) conclude(of);
   all.classes = std::move(shared.classes);
   set_shown(all);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "netpipe/model/fleet/group.hpp"
+#include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/medians.hpp"
 
 namespace npgpu::model {
@@ -52,16 +53,14 @@ class Causes {
         findings_(findings) {}
 
   std::vector<FleetCause> find() {
-    for (const FleetDefect& defect : last_.defects)
-      if (defect.metric != "sms")
-        add(defect.metric, defect.remedy.empty() ? defect.text : defect.text + ": " + defect.remedy);
-    if (!group_.by_items) alone();
+    add_own(last_.defects);
+    add_own(last_.slow);
     if (any(Suspicion::missing))
       add("missing", "its own plan had it, and there is no valid figure: measure it again, and see the error above");
     if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs)) {
-      link();
-      multiprocessors();
-      clocks();
+      if (!has("link_")) link();
+      if (!has("sms_missing")) multiprocessors();
+      if (!has("throttle_") && !has("clock_cap") && !has("sync_boost")) clocks();
       way();
       counted();
       settings();
@@ -90,11 +89,21 @@ class Causes {
         if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
     return false;
   }
-  // Each remedy once, of a GPU that is compared with its own link, memory and clocks.
-  void alone() {
-    std::set<std::string> remedies;
-    for (const FleetDefect& one : last_.slow)
-      if (!one.remedy.empty() && remedies.insert(one.remedy).second) add(one.metric, one.text + ": " + one.remedy);
+  // What check says of it comes first, in its words, each cause once.
+  void add_own(const std::vector<FleetDefect>& some) {
+    for (const FleetDefect& one : some) {
+      const std::string cause = one.cause.empty() ? one.metric : one.cause;
+      const auto is_known = [&](const FleetCause& known) {
+        return known.cause == cause || (!one.remedy.empty() && known.text.ends_with(": " + one.remedy));
+      };
+      if (std::ranges::any_of(all_, is_known)) continue;
+      std::string text = one.what.empty() ? one.text : fmt::format("{} ({})", one.what, one.text);
+      if (!one.remedy.empty()) text += ": " + one.remedy;
+      add(cause, std::move(text));
+    }
+  }
+  bool has(std::string_view begin) const {
+    return std::ranges::any_of(all_, [&](const FleetCause& one) { return one.cause.starts_with(begin); });
   }
   double own(FleetFact fact) const { return fact_of(facts_, fact); }
   double usual(FleetFact fact) const { return usual_[static_cast<std::size_t>(fact)].value; }
@@ -139,17 +148,17 @@ class Causes {
 
   // One direction only; large copies only.
   void way() {
-    const std::string in = "copy, host to device", out = "copy, device to host";
+    const std::string in = title_of("h2d_rate"), out = title_of("d2h_rate");
     for (const auto& [slow, other] : {std::pair{in, out}, std::pair{out, in}}) {
       if (!is_slow(slow) || !is_as_others(other)) continue;
-      const std::string way = slow.substr(6);
+      const std::string way = slow.substr(0, slow.find(','));
       add("one_direction",
           fmt::format("only {} is slow, so the link is trained as it should: look for corrected errors "
                       "and replays (lspci -vv, AER), at MaxPayload and MaxReadReq, and at the riser",
                       way));
     }
-    const bool is_large_only = (is_slow(in) || is_slow(out)) && (!is_slow(in) || is_as_others("small " + in)) &&
-                               (!is_slow(out) || is_as_others("small " + out));
+    const bool is_large_only = (is_slow(in) || is_slow(out)) && (!is_slow(in) || is_as_others(title_of("h2d_time"))) &&
+                               (!is_slow(out) || is_as_others(title_of("d2h_time")));
     if (is_large_only) add("large_only", "only large copies are slow, small ones are as others': bytes, and not calls");
     if (is_slow("copy to another GPU") || is_slow("copy from another GPU"))
       add("peer_link",
@@ -158,7 +167,7 @@ class Causes {
 
   // Nothing else speaks for a cause: what is usual of that kind.
   void by_kind() {
-    if (is_slow("copy, host to device") && is_slow("copy, device to host"))
+    if (is_slow(title_of("h2d_rate")) && is_slow(title_of("d2h_rate")))
       add("path",
           "both directions are slow, and the link is trained as others' are: memory or processors of another NUMA "
           "node (nvidia-smi topo -m, numactl -H; NPS or SNC in the BIOS), or the IOMMU");
@@ -170,10 +179,7 @@ class Causes {
       add("compute", "computing is slow: nvidia-smi -q -d CLOCK,PERFORMANCE,POWER while it works");
   }
 
-  void counted() {
-    for (const FleetDefect& sign : last_.signs)
-      add(sign.metric, sign.remedy.empty() ? sign.text : sign.text + ": " + sign.remedy);
-  }
+  void counted() { add_own(last_.signs); }
 
   void settings() {
     for (const SettingWords& words : setting_words) {

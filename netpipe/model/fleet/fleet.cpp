@@ -34,6 +34,7 @@ FleetMember member_of(const Sightings& seen) {
   FleetMember member{last.gpu->uuid, last.run->host, last.gpu->id, last.run->date, seen.size()};
   member.bus = last.gpu->bus;
   member.facts = last.gpu->facts;
+  member.key_figures = last.gpu->key_figures;
   return member;
 }
 
@@ -263,6 +264,21 @@ std::size_t Fleet::in_doubt() const {
 }
 
 bool FleetSuspect::confirmed() const { return std::ranges::any_of(findings, &FleetFinding::confirmed); }
+
+CheckVerdict FleetSuspect::verdict() const {
+  const auto any = [&](auto holds) { return std::ranges::any_of(findings, holds); };
+  // Multiprocessors that are missing are a defect; a lesser link or clock is what makes it slow.
+  if (any([](const FleetFinding& one) {
+        return one.suspicion == Suspicion::broken || (one.suspicion == Suspicion::differs && one.confirmed);
+      }))
+    return CheckVerdict::broken;
+  if (any([](const FleetFinding& one) {  // by its own limits, where there is no value of others
+        return one.suspicion == Suspicion::slow && (one.confirmed || std::isnan(one.value));
+      }))
+    return CheckVerdict::slow;
+  const bool is_missing = any([](const FleetFinding& one) { return one.suspicion == Suspicion::missing; });
+  return is_missing ? CheckVerdict::failed_to_run : CheckVerdict::undecided;
+}
 
 std::size_t Fleet::confirmed() const {
   std::size_t count = 0;

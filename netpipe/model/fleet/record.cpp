@@ -6,7 +6,7 @@
 
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/model/compare/curves.hpp"
-#include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/health/references.hpp"
 #include "netpipe/model/judge.hpp"
 #include "npgpu/judge/fleet.hpp"
@@ -40,48 +40,30 @@ std::string way_of(Direction direction) {
   return direction == Direction::h2d ? "host to device" : direction == Direction::d2h ? "device to host" : "";
 }
 
+// What a check has no figure of.
+
 std::vector<KeyFigureOf> key_figures_in(const TransferSeries& series) {
   constexpr auto rate = FigureUnit::bytes_per_s;
   const TransferCase& c = series.question;
   const std::string way = way_of(c.direction);
   const auto question = question_of(c);
-  if (!question) return {};
-  switch (*question) {
-    case CopyQuestion::to_device:
-    case CopyQuestion::to_host:
-      return {
-          {FigureKind::link, "copy, " + way, rate, Taken::largest, least_link_bytes},
-          {FigureKind::small_copy, "small copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
-    case CopyQuestion::both_ways:
-      return {{FigureKind::both_ways, "both ways, " + way, rate, Taken::largest, least_link_bytes, 0},
-              {FigureKind::both_ways, "both ways, " + way_of(reversed(c.direction)), rate, Taken::largest,
-               least_link_bytes, 1}};
-    case CopyQuestion::to_device_blocking:
-    case CopyQuestion::to_host_blocking:
-      return {{FigureKind::call, "smallest copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
-    case CopyQuestion::to_device_pageable:
-    case CopyQuestion::to_host_pageable:
-      return {{FigureKind::pageable_copy, "pageable copy, " + way, rate, Taken::largest, least_link_bytes}};
-    case CopyQuestion::within_device:
-      return {{FigureKind::memory, "copy, within the device", rate, Taken::largest, least_link_bytes}};
-    default: return {};  // of no other copy every GPU of a fleet is asked
-  }
+  if (question == CopyQuestion::both_ways)
+    return {{FigureKind::both_ways, "both ways, " + way, rate, Taken::largest, least_link_bytes, 0},
+            {FigureKind::both_ways, "both ways, " + way_of(reversed(c.direction)), rate, Taken::largest,
+             least_link_bytes, 1}};
+  if (question == CopyQuestion::to_host_blocking)
+    return {{FigureKind::call, "smallest blocking copy, " + way, FigureUnit::us, Taken::smallest, 0, 0,
+             most_latency_bytes}};
+  return {};
 }
 
 std::vector<KeyFigureOf> key_figures_in(const ProbeSeries& series) {
   const ProbeCase& c = series.question;
   const double cache = static_cast<double>(series.layout.cache_bytes);
   const auto question = question_of(c);
-  if (question == ProbeQuestion::memory_bandwidth)
-    return {{FigureKind::memory, fmt::format("memory, {}", name(c.operation)), FigureUnit::bytes_per_s, Taken::best,
-             cache > 0 ? caches_left_behind * cache : unknown_cache}};
-  const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
-  if (question == ProbeQuestion::computing_power)
-    return {{FigureKind::compute, fmt::format("compute, {}", name(c.type)), unit, Taken::best}};
-  if (question == ProbeQuestion::tensor_power)
-    return {{FigureKind::matrix, fmt::format("tensor, {} by {}", name(c.type), name(c.operation)), unit, Taken::best}};
   if (question == ProbeQuestion::matrix_products)
-    return {{FigureKind::matrix, fmt::format("gemm, {}", name(c.type)), unit, Taken::best}};
+    return {{FigureKind::matrix, fmt::format("gemm, {}", name(c.type)),
+             is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s, Taken::best}};
   if (question == ProbeQuestion::memory_latency)
     return {{FigureKind::latency, "memory latency", FigureUnit::us_a_load, Taken::largest,
              cache > 0 ? caches_left_behind * cache : unknown_cache}};
@@ -89,13 +71,8 @@ std::vector<KeyFigureOf> key_figures_in(const ProbeSeries& series) {
 }
 
 std::vector<KeyFigureOf> key_figures_in(const CallSeries& series) {
-  const CallCase& c = series.question;
-  const auto question = question_of(c);
-  if (!question) return {};
-  const char* const what = *question == CallQuestion::launch            ? "launch until done"
-                           : *question == CallQuestion::launch_in_a_row ? "launch, back to back"
-                                                                        : "launch until the host sees it";
-  return {{FigureKind::call, what, FigureUnit::us, Taken::smallest}};
+  if (question_of(series.question) != CallQuestion::signal) return {};
+  return {{FigureKind::call, "launch until the host sees it", FigureUnit::us, Taken::smallest}};
 }
 
 template <class K> double log_rate_at(const Result<K>& point) { return std::log(point.work / point.time_us.value); }
@@ -168,9 +145,36 @@ template <class K> void add_key_figures(std::vector<FleetFigure>& all, const std
   }
 }
 
-// In the order of kinds, each name once. Those without a usable point are left out.
-std::vector<FleetFigure> key_figures_of(const DeviceRecord& of) {
+FigureKind kind_of(const KeyFigure& figure) {
+  const bool is_time = figure.unit == "us";
+  const SlowedBy by = metric_row(figure.metric)->by;
+  if (by == SlowedBy::link) return is_time ? FigureKind::small_copy : FigureKind::link;
+  if (by == SlowedBy::calls) return is_time ? FigureKind::call : FigureKind::pageable_copy;
+  if (by == SlowedBy::memory) return FigureKind::memory;
+  return figure.metric.starts_with("tensor_") ? FigureKind::matrix : FigureKind::compute;
+}
+
+// A probe's figure is the best of so many shapes: the best of more of them is better.
+std::string points_of_figure(const Findings& findings, const std::string& metric) {
+  for (const ProbeSeries* series : findings.device.all<Probes>()) {
+    if (title(series->question) != findings.find(metric)->of_case) continue;
+    const std::size_t shapes = points_of(*series).size();
+    return fmt::format("best of {} shape{}", shapes, shapes == 1 ? "" : "s");
+  }
+  return {};
+}
+
+// Figures as check has them, with their titles, and those that it has not. In the order of kinds.
+std::vector<FleetFigure> figures_of(const Findings& findings) {
   std::vector<FleetFigure> all;
+  for (const KeyFigure& figure : key_figures(findings.all)) {
+    if (figure.metric.ends_with("_1mib")) continue;  // it says nothing of a GPU that the large ones do not say
+    const auto unit = std::ranges::find(names_of<FigureUnit>, figure.unit) - names_of<FigureUnit>.begin();
+    all.push_back({kind_of(figure), title_of(figure.metric), points_of_figure(findings, figure.metric),
+                   static_cast<FigureUnit>(unit), figure.value, figure.low, figure.high,
+                   findings.beside_others.contains(figure.metric)});
+  }
+  const DeviceRecord& of = findings.device;
   add_key_figures<Transfers>(all, of.all<Transfers>());
   add_key_figures<Probes>(all, of.all<Probes>());
   add_key_figures<Calls>(all, of.all<Calls>());
@@ -257,21 +261,32 @@ void add_settings(FleetGpu& gpu, const model::DeviceRecord& of) {
 }
 
 FleetDefect defect_of(const HealthFinding& of) {
-  return {of.metric, of.text, of.explanations.empty() ? std::string() : of.explanations.front().remedy};
+  FleetDefect defect{of.metric, of.text, {}};
+  if (of.explanations.empty()) return defect;
+  const Explanation& first = of.explanations.front();
+  defect.remedy = first.remedy;
+  defect.cause = first.cause;
+  defect.what = first.what;
+  return defect;
 }
 
-void set_facts(FleetGpu& gpu, const model::DeviceRecord& of, const std::vector<SoakDevice>& soaked) {
-  const HealthRules none;
-  model::Findings findings(of, none);
+// What check says of it.
+void judge_alone(model::Findings& findings, const std::vector<SoakDevice>& soaked) {
+  const model::DeviceRecord& of = findings.device;
   findings.throttled_since = model::throttled_since_text(soaked, of.id);
   model::judge_runs(findings);
   model::judge_link(findings);
   model::judge_clocks(findings);
   model::judge_copies(findings);
   model::judge_kernels(findings);
+  model::judge_calls(findings);
   model::judge_soak(findings, soaked);
   model::judge_counters(findings);
   model::explain(findings);
+}
+
+void set_facts(FleetGpu& gpu, const model::Findings& findings) {
+  const model::DeviceRecord& of = findings.device;
   const auto value = [&](std::string_view metric) {
     const HealthFinding* const finding = findings.find(metric);
     return finding ? finding->value : not_measured;
@@ -356,10 +371,14 @@ FleetRun fleet_run(const Trace& trace) {
     add(of.all<Jobs>());
     add(of.all<Calls>());
     add(of.all<Partitions>());
-    gpu.figures = model::key_figures_of(of);
+    const HealthRules none;
+    model::Findings findings(of, none);
+    judge_alone(findings, soaked);
+    gpu.key_figures = key_figures(findings.all);
+    gpu.figures = model::figures_of(findings);
     for (FleetFigure& figure : model::peer_figures_of(trace, of.id)) gpu.figures.push_back(std::move(figure));
     add_settings(gpu, of);
-    set_facts(gpu, of, soaked);
+    set_facts(gpu, findings);
   }
   if (!trace.root.plan.empty())
     run.plan = fmt::format("{}\n{} {}", run.gpus.size() == 1 ? plan_without_device(trace.root.plan) : trace.root.plan,

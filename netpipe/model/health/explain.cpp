@@ -1,4 +1,6 @@
 // Below each finding that warns or fails: its likely causes, most likely first.
+#include <cstdlib>
+
 #include "netpipe/model/health/metrics.hpp"
 
 namespace npgpu::model {
@@ -59,6 +61,55 @@ std::string evidence_text(const Findings& findings, const HealthFinding& finding
   return evidence;
 }
 
+// What a cause leaves of a figure at most, as a share: 0.96 of a clock that is 4 % low. NaN: its size is not known, and
+// it may explain all.
+double left_by(const Findings& findings, const HealthFinding& figure, const Explanation& cause) {
+  const auto share = [&](const char* metric, double of) {
+    const HealthFinding* const finding = findings.find(metric);
+    return finding && finding->value > 0 && of > 0 ? std::fmin(1, finding->value / of) : not_measured;
+  };
+  const DeviceRecord& of = findings.device;
+  const std::string_view name = cause.cause;
+  if (name == "link_lanes") return share("pcie_link", of.fact("max_pcie_lanes"));
+  if (name == "link_generation") {  // each has twice the rate of the one before
+    const HealthFinding* const link = findings.find("pcie_link");
+    return link ? std::exp2(link->value - link->limit) : not_measured;
+  }
+  if (name == "clock_cap" || name == "sync_boost" || name.starts_with("throttle_"))
+    return share("sm_clock", of.fact("max_sm_clock_mhz"));
+  if (name == "memory_clock_cap") return share("memory_clock", of.fact("max_memory_clock_mhz"));
+  if (name != "sms_missing") return not_measured;
+  const HealthFinding* const sms = findings.find("sms");
+  // A grid of so many blocks for each multiprocessor waits for those that have one more.
+  const double blocks = std::atof(figure.of_point.c_str());
+  if (figure.metric.starts_with("compute_") && blocks > 0 && sms && sms->value > 0)
+    return std::fmin(1, blocks / sms->limit / std::ceil(blocks / sms->value));
+  return share("sms", sms ? sms->limit : not_measured);
+}
+
+// What its causes leave over of a rate that is below its limit needs a cause of its own.
+void add_what_is_left(const Findings& findings, HealthFinding& finding) {
+  const Metric* const row = metric_row(finding.metric);
+  if (finding.health != Health::fail || !row || !row->last || finding.unit == "us" || finding.explanations.empty())
+    return;
+  double left = 1;
+  for (const Explanation& cause : finding.explanations) left *= left_by(findings, finding, cause);
+  // Limits that are of the run's clock have its part already.
+  if (finding.basis.starts_with("the run's clock")) return;
+  const double value = std::isnan(finding.high) ? finding.value : finding.high;
+  if (!(value < left * finding.limit)) return;
+  const double healthy = finding.limit / (1 - row->tolerance);
+  const std::string evidence = fmt::format("{}; the other cause explains {:.1f} % of {:.0f} %", finding.text,
+                                           100 * (1 - left), 100 * (1 - finding.value / healthy));
+  const std::string what = row->last->what;
+  const Explanation rest{row->last->cause,
+                         what.substr(0, what.find(", and no ")) + ", more than the other cause explains", evidence,
+                         row->last->remedy};
+  // The larger part first.
+  const bool is_larger = finding.value / healthy < left * left;
+  finding.explanations.insert(is_larger ? finding.explanations.begin() : finding.explanations.end(), rest);
+}
+
 bool is_slow(const HealthFinding& finding) {
   return finding.health == Health::fail && finding.if_failed == CheckVerdict::slow && !finding.explanations.empty();
 }
@@ -100,6 +151,7 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   if (causes.data() == std::data(of_copies) && finding.limit > best_pcie_rate(findings.device))
     add(lesser_slot(findings));
   for (const CauseIn cause : causes) add(cause(findings));
+  add_what_is_left(findings, finding);
   if (finding.health == Health::undecided) {
     for (const HealthFinding& other : findings.all)
       if (is_slow(other) && are_alike(other, finding)) add(other.explanations.front());

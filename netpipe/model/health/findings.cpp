@@ -117,6 +117,7 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
 
 HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
+  if (!figure.seen.disturbed.empty()) findings.beside_others.insert(figure.metric);
   const Ruling ruling = rule(figure.seen.estimate, figure.allowed(), by.limit, figure.seen.by_visit);
   const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.seen.estimate.value, figure.unit));
   const auto add = [&](Health health, std::string text) -> HealthFinding& {

@@ -124,6 +124,7 @@ class Findings {
     std::string metric, by;
   };
   std::vector<Disturbed> disturbed;
+  std::set<std::string> beside_others{};  // metrics of points that others disturbed, whatever their limit
 };
 
 // "memory_rate" of "memory_read_rate", "compute_rate" of "compute_fp32_rate"; of others the metric itself.

@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "netpipe/model/health/metrics.hpp"
 #include "netpipe/model/health/references.hpp"
@@ -197,17 +198,27 @@ CheckVerdict verdict_of(const std::vector<HealthFinding>& findings) {
   return CheckVerdict::ok;
 }
 
-std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findings) {
-  std::vector<ReferenceFigure> all;
-  std::map<std::string, std::vector<double>> values;
+std::vector<KeyFigure> key_figures(const std::vector<HealthFinding>& findings) {
+  std::vector<KeyFigure> all;
+  std::set<std::pair<std::string, std::string>> known;
   for (const HealthFinding& finding : findings) {
     const bool is_figure = finding.unit == "B/s" || finding.unit == "us" || finding.unit.ends_with("OP/s");
     // A GPU's only where it is slow.
     const bool is_beside_others = finding.metric.starts_with("peer_") || finding.metric.starts_with("soak_");
     if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host" || is_beside_others)
       continue;
-    if (values[finding.metric].empty()) all.push_back({finding.metric, not_measured, finding.unit});
-    values[finding.metric].push_back(finding.value);
+    if (known.emplace(finding.device, finding.metric).second)
+      all.push_back({finding.device, finding.metric, finding.value, finding.low, finding.high, finding.unit});
+  }
+  return all;
+}
+
+std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findings) {
+  std::vector<ReferenceFigure> all;
+  std::map<std::string, std::vector<double>> values;
+  for (const KeyFigure& figure : key_figures(findings)) {
+    if (values[figure.metric].empty()) all.push_back({figure.metric, not_measured, figure.unit});
+    values[figure.metric].push_back(figure.value);
   }
   for (ReferenceFigure& figure : all) figure.value = median(values[figure.metric]);
   return all;

@@ -162,4 +162,16 @@ const Metric* metric_row(std::string_view name) {
   return found == std::end(rows_of::all) ? nullptr : found;
 }
 
+std::string title_of(std::string_view metric) {
+  if (const Metric* const row = metric_row(metric); row && !row->title.empty()) return std::string(row->title);
+  // tensor_wgmma_fp16_rate, compute_int8_rate, memory_read4_rate
+  std::string words(metric.substr(0, metric.rfind('_')));
+  if (words.starts_with("compute_")) words.erase(0, 8);
+  std::ranges::replace(words, '_', ' ');
+  const std::string tensor = "tensor ";
+  const std::size_t type = words.rfind(' ');
+  if (!words.starts_with(tensor) || type <= tensor.size()) return words;
+  return tensor + words.substr(type + 1) + " by " + words.substr(tensor.size(), type - tensor.size());
+}
+
 }  // namespace npgpu::model

@@ -47,5 +47,7 @@ struct Metric {
 std::span<const Metric> metrics();
 // The row of "memory_read_rate", or of "memory_*_rate"; null where there is none.
 const Metric* metric_row(std::string_view name);
+// "host to GPU, pinned", "fp32", "tensor fp16 by wgmma": a figure's name in every report.
+std::string title_of(std::string_view metric);
 
 }  // namespace npgpu::model

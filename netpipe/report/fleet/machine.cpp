@@ -32,9 +32,13 @@ template <auto At> inline constexpr auto of_gpu = within<&SuspectGpu::gpu, At>;
 template <auto At> inline constexpr auto of_suspect = within<&SuspectGpu::suspect, At>;
 NPGPU_FORM(SuspectGpu, of_gpu<&FleetMember::host>, called<"device", of_gpu<&FleetMember::id>>,
            of_gpu<&FleetMember::uuid>, of_gpu<&FleetMember::date>, of_gpu<&FleetMember::traces>, &T::facts,
-           of_suspect<&FleetSuspect::confirmed>, of_suspect<&FleetSuspect::findings>,
-           of_suspect<&FleetSuspect::causes>);
+           of_suspect<&FleetSuspect::verdict>, of_suspect<&FleetSuspect::confirmed>,
+           of_suspect<&FleetSuspect::findings>, of_suspect<&FleetSuspect::causes>);
 NPGPU_FORM(FleetHost, &T::host, &T::gpus, &T::findings);
+struct HostFigure : KeyFigure {
+  std::string host{};
+};
+NPGPU_FORM(HostFigure, &T::host, in_place<base<KeyFigure>>);
 NPGPU_FORM(FleetGroup, &T::model, &T::driver, &T::link, &T::simulated,
            called<"gpus", [](const T& group) { return group.members.size(); }>, &T::judged, &T::notes,
            called<"suspects",
@@ -49,7 +53,13 @@ NPGPU_FORM(FleetBrokenHost, &T::host, within<&T::defect, &FleetDefect::metric>, 
 NPGPU_FORM(FleetFile, &T::path, &T::why);
 NPGPU_FORM(Fleet, &T::files, &T::hosts, &T::gpus, &T::suspects, &T::confirmed, &T::slow_hosts, &T::broken_hosts,
            &T::notes, &T::first_date, &T::last_date, &T::duplicates, &T::without_gpu, &T::incomplete,
-           called<"exclude", &T::excluded_hosts>, &T::unreadable, &T::groups);
+           called<"exclude", &T::excluded_hosts>, &T::unreadable, &T::groups, called<"key_figures", [](const T& fleet) {
+             std::vector<HostFigure> all;
+             for (const FleetGroup& group : fleet.groups)
+               for (const FleetMember& member : group.members)
+                 for (const KeyFigure& figure : member.key_figures) all.push_back({figure, member.host});
+             return all;
+           }>);
 
 void fleet_json(std::ostream& out, const Fleet& fleet) { write_document(out, "npgpu-fleet", 4, fleet); }
 

@@ -44,11 +44,8 @@ std::string finding_text(const FleetFinding& finding) {
   return text;
 }
 
-// BROKEN, SLOW, or LOOK AT where nothing is confirmed.
-std::string suspect_word(const FleetSuspect& suspect) {
-  if (!suspect.confirmed()) return "LOOK AT";
-  return suspect.findings.front().suspicion == Suspicion::slow ? "SLOW" : "BROKEN";
-}
+// The word of npgpu check.
+std::string suspect_word(const FleetSuspect& suspect) { return upper_case(name(suspect.verdict())); }
 
 std::string host_text(const FleetHost& host) {
   return host.gpus > 1 ? fmt::format("{}, with all of its {} GPUs", host.host, host.gpus)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
@@ -44,18 +45,10 @@ struct FigureRow {
   std::string doubt{};
 };
 
-void add(FigureRow& to, const Estimate& value, double percent, const char* metric, bool is_unsteady,
-         const std::string& disturbed) {
-  to.values.push_back(value);
-  to.percents.push_back(percent);
-  to.metrics.push_back(metric);
-  if (!disturbed.empty()) to.doubt = "disturbed";
-  else if (is_unsteady && to.doubt.empty() && plus_minus(value) >= wide) to.doubt = "unsteady";
-}
-
 class Glance {
  public:
-  Glance(const Overview& all, const DeviceOverview& device) : all_(all), device_(device) {}
+  Glance(const Overview& all, const DeviceOverview& device)
+      : all_(all), device_(device), key_figures_(key_figures(all.health)) {}
 
   std::vector<Section> sections() {
     copy("host to GPU, pinned", Pattern::stream, Direction::h2d, Memory::pinned, "h2d_rate");
@@ -105,6 +98,20 @@ class Glance {
   }
 
  private:
+  // The key figure in place of the value, where it is one.
+  void add(FigureRow& to, Estimate value, double percent, const char* metric, bool is_unsteady,
+           const std::string& disturbed) {
+    for (const KeyFigure& figure : key_figures_) {
+      if (figure.device != device_.id || figure.metric != metric) continue;
+      percent *= figure.value / value.value;
+      std::tie(value.value, value.low, value.high) = std::tie(figure.value, figure.low, figure.high);
+    }
+    to.values.push_back(value);
+    to.percents.push_back(percent);
+    to.metrics.push_back(metric);
+    if (!disturbed.empty()) to.doubt = "disturbed";
+    else if (is_unsteady && to.doubt.empty() && plus_minus(value) >= wide) to.doubt = "unsteady";
+  }
   struct Named {
     const char *name, *metric;
   };
@@ -204,6 +211,7 @@ class Glance {
 
   const Overview& all_;
   const DeviceOverview& device_;
+  const std::vector<KeyFigure> key_figures_;
   std::vector<FigureRow> asked_;
 };
 

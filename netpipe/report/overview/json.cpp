@@ -68,7 +68,8 @@ NPGPU_FORM(Quality, in_place<&T::all>, &T::compared, &T::wrong, &T::classes,
                   }>,
            called<"beside_others", &T::beside>, called<"busy_sibling", &T::siblings>, &T::errors);
 NPGPU_FORM(Overview, called<"headline", &headline_of>, &T::run, &T::seconds, &T::series,
-           called<"verdict", [](const T& all) { return worst_of(all.health); }>, &T::health,
+           called<"verdict", [](const T& all) { return worst_of(all.health); }>,
+           called<"key_figures", [](const T& all) { return key_figures(all.health); }>, &T::health,
            called<"devices",
                   [](const T& all) {
                     std::vector<DeviceOverview> devices = all.gpus;

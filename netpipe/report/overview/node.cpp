@@ -27,6 +27,16 @@ std::string largest_rate(const DeviceOverview& device, Pattern pattern, Directio
   const TransferResult* const end = curve ? curve->largest() : nullptr;
   return end ? digits_text(end->rate.value * 1e-9, screen_digits) + marks_of(*end) : "-";
 }
+// The key figure, marked as the largest copy is.
+std::string copy_cell(const Overview& all, const DeviceOverview& device, Direction direction) {
+  const CopyCurve* const curve = usual_curve(device, Pattern::stream, direction);
+  const TransferResult* const end = curve ? curve->largest() : nullptr;
+  const std::string metric = std::string(name(direction)) + "_rate";
+  for (const KeyFigure& figure : key_figures(all.health))
+    if (end && figure.device == device.id && figure.metric == metric)
+      return digits_text(figure.value * 1e-9, screen_digits) + marks_of(*end);
+  return largest_rate(device, Pattern::stream, direction);
+}
 std::string figure_cell(const std::vector<Figure>& figures, std::string_view called, double scale) {
   const auto found = std::ranges::find(figures, called, &Figure::name);
   return found == figures.end() ? "-" : digits_text(found->value.value * scale, screen_digits) + marks_of(*found);
@@ -121,8 +131,8 @@ Section gpus_section(const Overview& all, std::size_t least) {
   std::vector<std::vector<std::string>> figures;  // of each GPU
   for (const DeviceOverview& gpu : all.gpus)
     figures.push_back(
-        {largest_rate(gpu, Pattern::stream, Direction::h2d), largest_rate(gpu, Pattern::stream, Direction::d2h),
-         largest_rate(gpu, Pattern::duplex, Direction::h2d), largest_rate(gpu, Pattern::stream, Direction::d2d),
+        {copy_cell(all, gpu, Direction::h2d), copy_cell(all, gpu, Direction::d2h),
+         largest_rate(gpu, Pattern::duplex, Direction::h2d), copy_cell(all, gpu, Direction::d2d),
          figure_cell(gpu.bandwidth, "read", 1e-9), figure_cell(gpu.compute, "fp32", 1e-12), memory_latency(gpu),
          figure_cell(gpu.calls, "launch", 1)});
   const std::pair<const char*, int> headers[] = {{"H2D", 0},  {"D2H", 0},          {"both ways", 3}, {"D2D", 2},
