@@ -337,6 +337,11 @@ const std::map<std::string_view, Meaning>& glossary() {
         "everywhere. random: bits without a pattern."}},
       {"window", {"TIME", "The shortest length of a window, 200ms or more. Default: 200ms."}},
 
+      // record
+      {"after", {"TIME", "Begin so long after the application started: 10s. Default: at once."}},
+      {"for", {"TIME", "Record for so long, and let the application run on: 2s. Default: to its end."}},
+      {"most", {"SIZE", "Record no more than so many bytes of each process, in a temporary folder."}},
+
       // roofline
       {"counts",
        {"NAME=WORK",
@@ -381,7 +386,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       // traces
       {"case",
        {"KIND[:LIST]",
-        "Only these series: a kind (transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives) "
+        "Only these series: a kind (transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives, "
+        "records) "
         "and their numbers in the trace, as in transfers:0,3. Several are separated by spaces, or the option is "
         "repeated.",
         0, true}},
@@ -410,7 +416,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table",
        {"KIND",
-        "csv: which table: transfers, probes, jobs, calls, partitions, energies, soaks, pieces or collectives."}},
+        "csv: which table: transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives or "
+        "records."}},
       {"points", {"", "Print one row for each point."}},
       {"summary",
        {"",

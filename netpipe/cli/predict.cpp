@@ -386,6 +386,6 @@ Command predict() {
           run_predict};
 }
 
-const Joined<ListedCommand> listed_predict({15, predict});
+const Joined<ListedCommand> listed_predict({16, predict});
 
 }  // namespace npgpu::cli

@@ -265,6 +265,6 @@ Command report() {
       run_report};
 }
 
-const Joined<ListedCommand> listed_report({12, report});
+const Joined<ListedCommand> listed_report({13, report});
 
 }  // namespace npgpu::cli
