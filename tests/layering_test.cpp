@@ -91,7 +91,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"legacy", {"engine", "ranks", "modules"}},
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "simulate", "trace",
-        "model", "report", "campaign", "energy", "collectives"}},
+        "model", "report", "campaign", "energy", "collectives", "record"}},
       {"energy", {"engine", "campaign", "modules", "probes"}},
       {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
       {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},

@@ -98,12 +98,10 @@ process::Ending run_application(const std::vector<std::string>& words) {
   return child.wait();
 }
 
-void write_trace(const std::string& path, bool replaces, const record::Recording& recording) {
-  Provenance provenance = campaign::provenance(recording.devices, {});
+void write_trace(TraceWriter& writer, const record::Recording& recording) {
+  for (const auto& [group, facts] : campaign::provenance(recording.devices, {})) writer.note(group, facts);
   for (std::size_t i = 0; i < recording.processes.size(); ++i)
-    provenance.emplace_back(fmt::format("process_{}", i), record::facts_of(recording.processes[i]));
-  TraceWriter writer(path, replaces ? IfExists::replace : IfExists::refuse, campaign::trace_root("record", typed()),
-                     provenance);
+    writer.note(fmt::format("process_{}", i), record::facts_of(recording.processes[i]));
   for (const RecordSeries& series : recording.series) {
     const std::size_t index = writer.begin(series);
     for (const Visit<Records>& visit : series.visits) writer.add<Records>(index, visit, samples_of(series, visit));
@@ -153,7 +151,9 @@ int run_record(const Options& options) {
   const std::vector<std::string> words = options.places("APP...");
   const std::string output = options.maybe("output").value_or(default_output());
   check_trace_output(output);
-  check_output("output", output, options.on("force"));
+  TraceWriter writer(output,
+                     options.on("force") ? IfExists::replace : IfExists::refuse,  // which refuses before the run
+                     campaign::trace_root("record", typed()), {});
   const TemporaryFolder folder("record");
   set_variables(options, folder.path());
   const process::Ending ending = run_application(words);
@@ -168,7 +168,7 @@ int run_record(const Options& options) {
     const int code = code_of(ending);
     return code ? code : exit_code::nothing;
   }
-  write_trace(output, options.on("force"), recording);
+  write_trace(writer, recording);
   std::cerr << fmt::format("npgpu record: {}: {}\n", summary_of(recording), one_line(output));
   for (const record::RecordedProcess& p : recording.processes)
     if (!p.trouble.empty()) std::cerr << fmt::format("npgpu record: process {}: {}\n", p.pid, p.trouble);

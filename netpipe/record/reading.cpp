@@ -56,7 +56,7 @@ std::string call_name(std::string name) {
                                                name.find_first_not_of("0123456789", at + 2) == std::string::npos)
     name.erase(at);
   for (const char* end : {"_ptsz", "_ptds"})
-    if (name.ends_with(end)) name.resize(name.size() - std::strlen(end));
+    if (name.ends_with(end)) name.erase(name.size() - std::strlen(end));
   return name;
 }
 
