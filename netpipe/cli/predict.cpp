@@ -329,9 +329,12 @@ int run_predict(const Options& options) {
   refuse_threads(options);
   (void)parse_name<DataType>("type", options.text("type"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
-  if (const auto other = options.maybe("on")) return predict_elsewhere(options, *other);
+  const auto other = options.maybe("on");
+  if (other && !options.has("TRACE")) return predict_elsewhere(options, *other);
   const std::string path = options.place("TRACE");
   const Trace trace = read_trace(path, Guard::child);
+  if (!trace.of<Records>().empty()) return predict_application(options, trace);
+  if (other) return predict_elsewhere(options, *other);
   if (options.has("all-reduce")) return predict_all_reduce(options, trace);
   if (!names_pieces(options)) refuse_options_of_pieces(options);
   else return predict_pieces(options, trace, path);
@@ -351,39 +354,42 @@ int run_predict(const Options& options) {
 }  // namespace
 
 Command predict() {
-  return {"predict",
-          "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
-          "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
-          "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % "
-          "of the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each "
-          "measured job in the numbers of streams that it was measured in. Of --pieces, which way of copying them "
-          "finishes first, from a trace of npgpu pieces. --all-reduce predicts the time of an all-reduce of any size "
-          "from those that npgpu collectives measured. --flops and --bytes-moved give the time of a kernel that nobody "
-          "has run yet, with its interval and what bounds it; without copies of that kernel alone. --on predicts by "
-          "another device's figures, without a trace. Needs no device.",
-          {"TRACE"},
-          {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
-           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
-           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
-           "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-           "npgpu predict node.h5 --flops 2e9 --bytes-moved 12GB --blocks 3906250 --threads 256",
-           "npgpu predict --on gtx480 --bytes-in 15MiB --kernel-ms 5 --bytes-out 15MiB",
-           "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
-          {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "items", "blocks", Option("threads", "512")}},
-           kernel_counts_group(),
-           {"Streams",
-            {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
-             Option("max-streams", "64"), "max-memory", "model"}},
-           {"Pieces (npgpu pieces)",
-            {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
-             Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
-             Option("other-layout", {}, "Default: all.")}},
-           {"Measured jobs", {"measured"}},
-           {"Several GPUs (npgpu collectives)", {"all-reduce"}},
-           {"Output",
-            {Option("device", {}, "Needed where the trace has several."), "on", "code", "draw", "chrome", "force",
-             "json"}}},
-          run_predict};
+  return {
+      "predict",
+      "predict from a trace: a job in n streams, an application, copies of pieces, an all-reduce",
+      "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
+      "characterize or npgpu streams --experiment overheads measures them. Advises the fewest streams within 1 % "
+      "of the best, with chunks, buffers, memory, and the model's own error. --measured alone predicts each "
+      "measured job in the numbers of streams that it was measured in. Of --pieces, which way of copying them "
+      "finishes first, from a trace of npgpu pieces. --all-reduce predicts the time of an all-reduce of any size "
+      "from those that npgpu collectives measured. --flops and --bytes-moved give the time of a kernel that nobody "
+      "has run yet, with its interval and what bounds it; without copies of that kernel alone. --on predicts by "
+      "another device's figures, without a trace. Of an application that npgpu record recorded, it finds the step that "
+      "repeats and says what would make it faster, by the costs of the node that --on names. Needs no device.",
+      {"TRACE"},
+      {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
+       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
+       "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
+       "npgpu predict node.h5 --flops 2e9 --bytes-moved 12GB --blocks 3906250 --threads 256",
+       "npgpu predict --on gtx480 --bytes-in 15MiB --kernel-ms 5 --bytes-out 15MiB",
+       "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5",
+       "npgpu predict app.h5 --on node.h5"},
+      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "items", "blocks", Option("threads", "512")}},
+       kernel_counts_group(),
+       {"Streams",
+        {Option("order", "breadth-first", {}, "WORD"), Option("pool", "pooled", {}, "WORD"),
+         Option("max-streams", "64"), "max-memory", "model"}},
+       {"Pieces (npgpu pieces)",
+        {Option("pieces", {}, "One number.", "N"), Option("piece-bytes", {}, "One size.", "SIZE"),
+         Option("direction", {}, "Default: all that the trace has."), Option("layout", {}, "Default: all."),
+         Option("other-layout", {}, "Default: all.")}},
+       {"Measured jobs", {"measured"}},
+       {"Several GPUs (npgpu collectives)", {"all-reduce"}},
+       {"Output",
+        {Option("device", {}, "Needed where the trace has several."), "on", "code", "draw", "chrome", "force",
+         "json"}}},
+      run_predict};
 }
 
 const Joined<ListedCommand> listed_predict({16, predict});
