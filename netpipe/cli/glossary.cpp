@@ -207,7 +207,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"on",
        {"DEVICE",
         "Another device than one of a trace: a simulated one (h200, gtx480), or the FILE that npgpu derive "
-        "--twin wrote."}},
+        "--twin wrote; of a recorded application also the trace of a node."}},
       {"twin",
        {"FILE",
         "Write what the trace says of the device as a file: --device sim:FILE measures on it, and predict --on FILE "
