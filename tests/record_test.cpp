@@ -89,9 +89,9 @@ MeasuredCosts costs() {
   return all;
 }
 
-const AppAdvice* advice_with(const AppForecast& of, const std::string& word) {
+const AppAdvice* advice_of(const AppForecast& of, AppChange change) {
   for (const AppAdvice& one : of.advice)
-    if (one.what.find(word) != std::string::npos) return &one;
+    if (one.change == change) return &one;
   return nullptr;
 }
 
@@ -160,13 +160,13 @@ TEST_CASE("pinned memory, and copies behind kernels") {
   const AppForecast of = forecast(step, costs());
   CHECK(std::abs(of.off_by) < 0.002);
   CHECK(of.pageable_us == doctest::Approx(6000));
-  const AppAdvice* pin = advice_with(of, "pin the memory");
+  const AppAdvice* pin = advice_of(of, AppChange::pinned);
   REQUIRE(pin);
   CHECK(pin->step_us == doctest::Approx(1342 + 3900 + 100).epsilon(0.01));
   CHECK(pin->times.low > 1.8);
   CHECK(pin->times.high < 2.0);
   CHECK(!pin->needs_independence);
-  const AppAdvice* both = advice_with(of, "behind the kernels");
+  const AppAdvice* both = advice_of(of, AppChange::behind);
   REQUIRE(both);
   CHECK(both->needs_independence);
   CHECK(both->step_us == doctest::Approx(3900 + 110).epsilon(0.01));  // of the copy nothing is left
@@ -176,8 +176,8 @@ TEST_CASE("pinned memory, and copies behind kernels") {
 TEST_CASE("no advice where nothing is gained") {
   // Pinned already, and as fast as it can be; the kernel waits for its own copy.
   const AppForecast of = forecast(step_of(steps(2, 1342)), costs());
-  CHECK(!advice_with(of, "pin"));
-  CHECK(advice_with(of, "behind the kernels"));
+  CHECK(!advice_of(of, AppChange::pinned));
+  CHECK(advice_of(of, AppChange::behind));
   for (const AppAdvice& one : of.advice) CHECK(one.times.low > 1);
   // A copy that costs nothing has nothing to hide.
   CHECK(forecast(step_of(steps(2, 1)), costs()).advice.empty());

@@ -1,8 +1,12 @@
 // npgpu predict of a recorded application: its step, and what would make it faster.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
+#include <optional>
+#include <sstream>
 
 #include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -18,19 +22,30 @@ struct CostsAndSource {
   std::string source;
 };
 
+// "h200": what a trace said of one, where that was kept.
+std::optional<DeviceInfo> twin_called(const std::string& word) {
+  try {
+    return devices::find("sim:twins/" + word);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 CostsAndSource costs_named(const std::string& word) {
   if (std::error_code ignored; word.ends_with(".h5") || std::filesystem::is_regular_file(word, ignored))
     return {costs_of_trace(read_trace(word, Guard::child), word, {}), word};
+  if (const auto twin = twin_called(word)) return {costs_of_spec(*twin), twin->id};
   const DeviceInfo info = devices::find(word.starts_with("sim:") ? word : "sim:" + word);
   return {costs_of_spec(info), info.id};
 }
 
-// The twin of a device of that name.
+// The twin of a device of that name, which is called by a word of it: "h200" of "NVIDIA H200".
 CostsAndSource costs_of_model(const AppStep& step) {
-  for (const auto& family : devices::families()) {
-    if (family->kind() != "sim") continue;
-    for (const DeviceInfo& device : family->list())
-      if (device.name == step.device_name) return {costs_of_spec(device), device.id};
+  std::istringstream words(step.device_name);
+  for (std::string word; words >> word;) {
+    std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (const auto twin = twin_called(word); twin && twin->name == step.device_name)
+      return {costs_of_spec(*twin), twin->id};
   }
   throw Error(ErrorKind::usage, fmt::format("what copies cost on {} is not known here: name the node's trace, of npgpu "
                                             "characterize, with --on",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -83,7 +84,9 @@ void records_text(Document& doc, const TraceResults& of) {
       doc.note(fmt::format("{}: {} records were dropped by CUPTI, and {} were beyond the limit of --most", group,
                            dropped, beyond),
                true);
-    if (bad > 0) doc.note(fmt::format("{}: {} records had no sensible time, and are left out", group, bad));
+    if (bad > 0)
+      doc.note(fmt::format("{}: {} without a sensible time left out", group,
+                           counted(static_cast<std::size_t>(bad), "record")));
     if (number_fact(facts, "ended") == 0) doc.note(group + " did not end by itself: its last moments may be missing");
   }
 }
@@ -109,6 +112,17 @@ std::vector<Section> record_sections(const TraceResults& of) {
 
 const Joined<KindReport> records_report({Records::name, records_text, true, record_sections});
 
+std::string short_text(const AppAdvice& one, bool is_first) {
+  switch (one.change) {
+    case AppChange::pinned: return is_first ? "Pinned" : "pinned";
+    case AppChange::behind: return is_first ? "With copies behind the kernels" : "with copies behind the kernels";
+    case AppChange::batched: return is_first ? "With small copies together" : "with small copies together";
+    case AppChange::graph: return is_first ? "As a graph" : "as a graph";
+    case AppChange::all: break;
+  }
+  return "all of it";
+}
+
 // "17.2 ms a step; 10.1 ms of them are pageable copies. Pinned: 8.9 ms (1.93 times); ..."
 std::string answer_of(const AppForecastReport& of) {
   const AppStep& step = *of.step;
@@ -117,13 +131,12 @@ std::string answer_of(const AppForecastReport& of) {
     text += fmt::format("; {} of them are pageable copies", ms_text(of.forecast.pageable_us));
   text += ".";
   if (of.forecast.advice.empty()) return text + " Nothing that can be judged from the recording makes it faster.";
-  for (std::size_t i = 0; i < std::min<std::size_t>(of.forecast.advice.size(), 2); ++i) {
-    const AppAdvice& one = of.forecast.advice[i];
-    std::string what = one.what;
-    if (i == 0) what[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(what[0])));
-    text +=
-        fmt::format("{} {}: {} ({} times)", i ? ";" : "", what, ms_text(one.step_us), digits_text(one.times.value, 3));
-  }
+  std::vector<const AppAdvice*> in_turn;  // from what is least work
+  for (const AppAdvice& one : of.forecast.advice) in_turn.push_back(&one);
+  std::ranges::sort(in_turn, {}, &AppAdvice::change);
+  for (std::size_t i = 0; i < in_turn.size(); ++i)
+    text += fmt::format("{} {}: {} ({} times)", i ? ";" : "", short_text(*in_turn[i], i == 0),
+                        ms_text(in_turn[i]->step_us), digits_text(in_turn[i]->times.value, 3));
   return text + ".";
 }
 
@@ -178,14 +191,15 @@ void app_forecast_text(std::ostream& out, const AppForecastReport& of, const Tex
       fmt::format("of {} ({})", of.costs->device_name.empty() ? of.costs->device : of.costs->device_name, of.source));
   if (!of.forecast.advice.empty()) {
     doc.gap();
-    Table table({right("a step"), decimal("times as fast"), left("95 % interval"), left("what")});
+    Table table({left(""), right("a step"), decimal("times as fast"), left("95 % interval"), left("what")});
     for (const AppAdvice& one : of.forecast.advice)
-      table.row({ms_text(one.step_us), digits_text(one.times.value, 3),
-                 digits_text(one.times.low, 3) + " .. " + digits_text(one.times.high, 3),
-                 one.what + (one.needs_independence ? " *" : "")});
+      table.row({one.needs_independence ? "*" : "", ms_text(one.step_us), digits_text(one.times.value, 3),
+                 digits_text(one.times.low, 3) + " .. " + digits_text(one.times.high, 3), one.what});
     doc.table(std::move(table));
+    std::set<std::string> said;
     for (const AppAdvice& one : of.forecast.advice)
-      if (!one.note.empty()) doc.note(fmt::format("{}{}: {}", one.needs_independence ? "* " : "", one.what, one.note));
+      if (!one.note.empty() && said.insert(one.note).second)
+        doc.note(fmt::format("{}: {}", one.needs_independence ? "*" : one.what, one.note));
   }
   for (const std::string& note : of.forecast.notes) doc.note(note);
   doc.gap();
@@ -193,7 +207,7 @@ void app_forecast_text(std::ostream& out, const AppForecastReport& of, const Tex
   out << to_text(doc, style);
 }
 
-NPGPU_FORM(AppAdvice, &T::what, &T::step_us, &T::times, &T::needs_independence, known<&T::note>);
+NPGPU_FORM(AppAdvice, &T::change, &T::what, &T::step_us, &T::times, &T::needs_independence, known<&T::note>);
 NPGPU_FORM(StepItem, &T::activity, &T::name, &T::call, &T::source, &T::target, in_place<&T::shape>, &T::stream,
            &T::gap_us, &T::call_us, &T::device_us, &T::lag_us, &T::blocks);
 NPGPU_FORM(AppForecastReport, called<"device", [](const T& of) { return of.step->device; }>,

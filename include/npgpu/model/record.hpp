@@ -11,11 +11,13 @@
 //   for (const npgpu::AppAdvice& one : of.advice) std::cout << one.what << ": " << one.times.value << " times\n";
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "npgpu/model/predict.hpp"
@@ -65,8 +67,20 @@ AppStep step_of(const Trace&);
 // The time of a step that goes on and on, us.
 double played_us(const AppStep&);
 
+// What can be changed about a step.
+enum class AppChange {
+  pinned,   // memory in place of pageable
+  behind,   // copies of the next step's input behind the kernels, of pinned memory
+  batched,  // small copies that follow each other
+  graph,    // in place of launches
+  all,      // of these together
+};
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<AppChange>{"pinned", "behind", "batched", "graph", "all"};
+
 struct AppAdvice {
-  std::string what{};  // "pin the pageable copies"
+  AppChange change = AppChange::pinned;
+  std::string what{};  // the same for people: "pinned memory"
   double step_us = not_measured;
   Estimate times;                   // faster than as it is
   bool needs_independence = false;  // of what goes at once: the recording does not show whether it is

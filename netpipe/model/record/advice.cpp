@@ -186,12 +186,12 @@ class Gains {
     error_ = std::max(0.01, std::abs(of.off_by)) + half;
   }
   // Kept only if its interval is above 1.
-  void add(std::string what, const ChangedStep& change, bool needs_independence, std::string note) {
-    AppAdvice one{std::move(what), not_measured, {}, needs_independence, std::move(note)};
-    one.step_us = played_us(change.likely) / (1 + of_.off_by);
+  void add(AppChange change, std::string what, const ChangedStep& changed, bool needs_independence, std::string note) {
+    AppAdvice one{change, std::move(what), not_measured, {}, needs_independence, std::move(note)};
+    one.step_us = played_us(changed.likely) / (1 + of_.off_by);
     const auto times = [&](const AppStep& step) { return of_.as_it_is_us / played_us(step); };
-    const auto [low, high] = std::minmax({times(change.likely), times(change.worst), times(change.best)});
-    one.times = {times(change.likely), low / (1 + error_), high * (1 + error_), "1",
+    const auto [low, high] = std::minmax({times(changed.likely), times(changed.worst), times(changed.best)});
+    one.times = {times(changed.likely), low / (1 + error_), high * (1 + error_), "1",
                  "the step played as it is over the step played with the change"};
     if (one.times.low > 1) of_.advice.push_back(std::move(one));
   }
@@ -203,6 +203,7 @@ class Gains {
 
 constexpr const char* independent =
     "if no copy needs what the step before it computes; the buffer it fills must be another one than the kernels read";
+constexpr const char* together_in_memory = "if the pieces can lie one behind the other on both sides";
 constexpr const char* same_shapes = "if every step launches the same kernels on the same buffers";
 
 }  // namespace
@@ -213,32 +214,36 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
   of.off_by = of.as_it_is_us / step.time_us.value - 1;
   for (const StepItem& item : step.items)
     if (is_pageable_copy(item)) of.pageable_us += item.device_us;
-  Gains judge(step, of);
+  Gains gains(step, of);
   const bool has_pageable = of.pageable_us > 0;
   ChangedStep pinned(step);
   pinned.each([&](AppStep& s, double worse) { pin(s, costs.costs, worse); });
-  if (has_pageable) judge.add("pin the memory of pageable copies", pinned, false, "");
+  if (has_pageable) gains.add(AppChange::pinned, "pinned memory", pinned, false, "");
   ChangedStep ahead = pinned;
   ahead.each([&](AppStep& s, double) { send_ahead(s); });
-  judge.add(has_pageable ? "pin them, and copy the next step's input behind the kernels"
-                         : "copy the next step's input behind the kernels",
-            ahead, true, independent);
+  gains.add(AppChange::behind,
+            has_pageable ? "pinned memory, and copies behind the kernels" : "copies behind the kernels", ahead, true,
+            independent);
   ChangedStep batched(step);
   Batches batches;
   batched.each([&](AppStep& s, double worse) { batches = batch(s, costs.costs, worse); });
   if (batches.copies)
-    judge.add(fmt::format("copy {} small pieces as {}", batches.copies, batches.batches), batched, false,
-              "if the pieces can lie one behind the other on both sides");
+    gains.add(AppChange::batched, fmt::format("{} small copies as {}", batches.copies, batches.batches), batched, false,
+              together_in_memory);
   ChangedStep graph(step);
   std::size_t nodes = 0;
   graph.each([&](AppStep& s, double worse) { nodes = make_graphs(s, costs, worse); });
-  if (nodes) judge.add(fmt::format("launch {} kernels of the step as a graph", nodes), graph, false, same_shapes);
+  if (nodes) gains.add(AppChange::graph, fmt::format("graphs of {} launches", nodes), graph, false, same_shapes);
   ChangedStep together = ahead;
   together.each([&](AppStep& s, double worse) {
     batch(s, costs.costs, worse);
     make_graphs(s, costs, worse);
   });
-  if (of.advice.size() > 1) judge.add("all of these", together, true, independent);
+  // Where one of them is as good as all, it is enough.
+  constexpr double better = 0.98;
+  const auto least = std::ranges::min_element(of.advice, {}, &AppAdvice::step_us);
+  if (of.advice.size() > 1 && played_us(together.likely) / (1 + of.off_by) < better * least->step_us)
+    gains.add(AppChange::all, "all of these", together, true, independent);
   std::ranges::stable_sort(of.advice, std::greater<>(), [](const AppAdvice& one) { return one.times.value; });
   if (std::abs(of.off_by) > 0.05)
     of.notes.push_back(
