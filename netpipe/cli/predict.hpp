@@ -24,7 +24,7 @@ bool names_pieces(const Options&);
 void refuse_options_of_pieces(const Options&);
 int predict_pieces(const Options&, const Trace&, const std::string& path);
 
-// Of an application that was recorded.
+// What would make a recorded application faster.
 int predict_application(const Options&, const Trace&);
 
 }  // namespace npgpu::cli

@@ -123,7 +123,7 @@ std::uint32_t number_of_kernel(const char* name) {
   return numbers_of_kernels[name] = number_of(name);
 }
 
-// Of calls that copy, launch, wait, make or free memory; others, such as those that ask for the last error, are many
+// Calls that copy, launch, wait, make or free memory; others, such as those that ask for the last error, are many
 // and do nothing to a device.
 bool is_of_interest(const char* name) {
   for (const char* part : {"Launch", "Memcpy", "Memset", "Synchronize", "Wait", "EventRecord", "Malloc", "MemAlloc",

@@ -69,6 +69,6 @@ struct RawDevice {
 struct RawStatus {
   std::uint64_t dropped, bad, beyond_limit, ended;
 };
-// Of Sort::trouble: why nothing is recorded, in one sentence.
+// What follows Sort::trouble is a text alone: why nothing is recorded, in one sentence.
 
 }  // namespace npgpu::record

@@ -14,7 +14,6 @@
 #include <set>
 #include <tuple>
 
-#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/record/raw.hpp"
 
 namespace npgpu::record {

@@ -22,7 +22,7 @@ struct RecordRow {
   RecordResult result;
 };
 
-// Of one activity, the longest in all first.
+// All points of one activity, the longest in all first.
 std::vector<RecordRow> rows_of(const Trace& trace, Activity activity) {
   std::vector<RecordRow> rows;
   for (const RecordSeries& series : trace.of<Records>())

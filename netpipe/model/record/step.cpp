@@ -72,7 +72,7 @@ std::unordered_map<std::uint32_t, std::uint32_t> awaited_streams(const Trace& tr
   return streams;
 }
 
-// Of Done::stream of a wait: for all that was asked for before.
+// The stream of a wait for all that was asked for before.
 constexpr std::uint32_t all_streams = UINT32_MAX;
 
 Operations operations_of(const Trace& trace) {
