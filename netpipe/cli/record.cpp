@@ -187,8 +187,7 @@ Command record() {
       "rebuilt. NVIDIA's CUPTI must be on the machine, and no other profiler in the application. npgpu report "
       "shows the trace; npgpu predict says what would make a step of the application faster.",
       {"APP..."},
-      {"npgpu record -- ./app arguments", "npgpu record -o app.h5 --after 10s --for 2s -- python3 train.py",
-       "npgpu predict app.h5"},
+      {"npgpu record -o app.h5 -- ./app", "npgpu record -o app.h5 --after 10s --for 2s -- python3 train.py"},
       {{"What is recorded", {"after", "for", Option("most", "1GiB")}}, {"Output", {"output", "force"}}},
       run_record};
 }

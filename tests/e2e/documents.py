@@ -111,8 +111,10 @@ class Sandbox:
                     shutil.copy(os.path.join(TRACES, run), self.path(name.replace("*", str(i))))
             elif ".h5:" in word:
                 self.run_npgpu(["merge", name, *(os.path.join(TRACES, run) for run in RUNS + OTHER_RUNS)])
+            elif name == "app.h5":
+                self.run_npgpu(["record", "-o", name, "--", FAKE_APP])
             elif name.endswith(".h5"):
-                own = [f"h200_{kind}.h5" for kind in ("partition", "pieces", "app") if kind in name]
+                own = [f"h200_{kind}.h5" for kind in ("partition", "pieces") if kind in name]
                 shutil.copy(os.path.join(TRACES, own[0] if own else kept), self.path(name))
 
     def environment(self):
@@ -140,6 +142,8 @@ def as_simulated(words):
 KEPT_FOR = {"predict": "h200_streams.h5", "simulate": "h200_streams.h5", "roofline": "h200_probes.h5", "derive": "h200_probes.h5"}
 
 
+# An application without a GPU, which npgpu records.
+FAKE_APP = os.path.join(os.path.dirname(PROGRAM), "netpipe/record/npgpu_fake_app")
 # A library of OpenCL that is always the same, where the build has that part.
 FAKE_OPENCL = os.path.join(os.path.dirname(PROGRAM), "tests/libnpgpu_fake_opencl.so")
 
