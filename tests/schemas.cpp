@@ -7,6 +7,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/report/json.hpp"
 #include "npgpu/judge/fleet.hpp"
+#include "npgpu/model/record.hpp"
 
 namespace {
 
@@ -87,6 +88,8 @@ int main() {
   forecast.costs = &costs;
   PredictedJobsReport jobs;
   jobs.costs = &costs;
+  const AppStep step;
+  app_forecast_json(std::cout, {&step, &costs, {}, {}});
   check_json(std::cout, {});
   collective_forecast_json(std::cout, {});
   compare_json(std::cout, {});

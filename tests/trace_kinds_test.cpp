@@ -228,6 +228,7 @@ TEST_CASE("a visit that every reader would refuse is not taken, and the rest is 
     visit_fields(nothing, [](const FieldInfo&, auto& value) { value = {}; });
     if constexpr (requires { nothing.nodes; })
       nothing.nodes = 1;  // calls without axes are sound, kernels of 0 blocks are not
+    if constexpr (requires { nothing.block_x; }) nothing.block_x = 1 << 20;  // and so are calls without a shape
     CHECK(refused([&](auto& visit, auto&) { visit.axes = nothing; }).has("visit that was to be added has"));
     CHECK(refused([](auto& visit, auto&) { visit.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
     CHECK(refused([](auto&, auto& sample) { sample.intact = 2; }).has("intact code 2"));

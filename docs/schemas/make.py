@@ -14,7 +14,8 @@ import sys
 TITLES = {
     "check": "npgpu check --json", "collective-forecast": "npgpu predict TRACE --all-reduce SIZE --json", "compare": "npgpu compare A B --json",
     "fleet": "npgpu fleet TRACE... --json", "kernel": "npgpu predict --flops N --blocks B --json, without copies", "overview": "npgpu report TRACE --overview --json", "parameters": "npgpu derive TRACE --json",
-    "piece-advice": "npgpu predict TRACE --pieces N --piece-bytes B --json", "plan": "--dry-run --json of a measuring command",
+    "piece-advice": "npgpu predict TRACE --pieces N --piece-bytes B --json",
+    "app-forecast": "npgpu predict APP.h5 --on NODE --json", "plan": "--dry-run --json of a measuring command",
     "predicted-jobs": "npgpu predict TRACE --measured TRACE --json", "prediction": "npgpu predict TRACE --json, of one job",
     "published": "npgpu derive TRACE --published --json", "report": "npgpu report TRACE --json, and what measuring commands print with --json",
     "roofline": "npgpu roofline TRACE --json", "runs": "npgpu report MERGED --json", "shared": "npgpu report TRACE --share FILE",

@@ -218,7 +218,7 @@ Command completion() {
           run_completion};
 }
 
-const Joined<ListedCommand> listed_completion({22, completion});
+const Joined<ListedCommand> listed_completion({23, completion});
 
 // npgpu man: manual pages in man(7)'s language, generated from the commands and the glossary.
 

@@ -58,6 +58,6 @@ Command derive_parameters() {
           run_derive};
 }
 
-const Joined<ListedCommand> listed_derive_parameters({13, derive_parameters});
+const Joined<ListedCommand> listed_derive_parameters({14, derive_parameters});
 
 }  // namespace npgpu::cli

@@ -234,6 +234,6 @@ Command fleet() {
       run_fleet};
 }
 
-const Joined<ListedCommand> listed_fleet({18, fleet});
+const Joined<ListedCommand> listed_fleet({19, fleet});
 
 }  // namespace npgpu::cli

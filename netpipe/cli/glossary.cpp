@@ -214,7 +214,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"on",
        {"DEVICE",
         "Another device than one of a trace: a simulated one (h200, gtx480), or the FILE that npgpu derive "
-        "--twin wrote."}},
+        "--twin wrote; of a recorded application also the trace of a node."}},
       {"twin",
        {"FILE",
         "Write what the trace says of the device as a file: --device sim:FILE measures on it, and predict --on FILE "
@@ -344,6 +344,11 @@ const std::map<std::string_view, Meaning>& glossary() {
         "everywhere. random: bits without a pattern."}},
       {"window", {"TIME", "The shortest length of a window, 200ms or more. Default: 200ms."}},
 
+      // record
+      {"after", {"TIME", "Begin so long after the application started: 10s. Default: at once."}},
+      {"for", {"TIME", "Record for so long, and let the application run on: 2s. Default: to its end."}},
+      {"most", {"SIZE", "Record no more than so many bytes of each process, in a temporary folder."}},
+
       // roofline
       {"counts",
        {"NAME=WORK",
@@ -388,7 +393,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       // traces
       {"case",
        {"KIND[:LIST]",
-        "Only these series: a kind (transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives) "
+        "Only these series: a kind (transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives, "
+        "records) "
         "and their numbers in the trace, as in transfers:0,3. Several are separated by spaces, or the option is "
         "repeated.",
         0, true}},
@@ -417,7 +423,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table",
        {"KIND",
-        "csv: which table: transfers, probes, jobs, calls, partitions, energies, soaks, pieces or collectives."}},
+        "csv: which table: transfers, probes, jobs, calls, partitions, energies, soaks, pieces, collectives or "
+        "records."}},
       {"points", {"", "Print one row for each point."}},
       {"summary",
        {"",

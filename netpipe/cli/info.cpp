@@ -173,6 +173,6 @@ Command info() {
           run_info};
 }
 
-const Joined<ListedCommand> listed_info({21, info});
+const Joined<ListedCommand> listed_info({22, info});
 
 }  // namespace npgpu::cli

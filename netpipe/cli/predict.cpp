@@ -344,9 +344,12 @@ int run_predict(const Options& options) {
   refuse_threads(options);
   (void)parse_name<DataType>("type", options.text("type"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
-  if (const auto other = options.maybe("on")) return predict_elsewhere(options, *other);
+  const auto other = options.maybe("on");
+  if (other && !options.has("TRACE")) return predict_elsewhere(options, *other);
   const std::string path = options.place("TRACE");
   const Trace trace = read_trace(path, Guard::child);
+  if (!trace.of<Records>().empty()) return predict_application(options, trace);
+  if (other) return predict_elsewhere(options, *other);
   if (options.has("all-reduce")) return predict_all_reduce(options, trace);
   if (!names_pieces(options)) refuse_options_of_pieces(options);
   else return predict_pieces(options, trace, path);
@@ -367,7 +370,7 @@ int run_predict(const Options& options) {
 
 Command predict() {
   return {"predict",
-          "predict from a trace: a job in n streams, copies of pieces, an all-reduce",
+          "predict from a trace: a job in n streams, an application, copies of pieces, an all-reduce",
           "Predicts how long a job takes in n streams, and which n is best. The trace holds the device's costs: npgpu "
           "characterize or npgpu streams --experiment overheads measures them. The first line is the answer: "
           "within 1 % of the best the least memory, then the fewest streams, then a power of two of chunks; with its "
@@ -376,7 +379,8 @@ Command predict() {
           "finishes first, from a trace of npgpu pieces. --all-reduce predicts the time of an all-reduce of any size "
           "from those that npgpu collectives measured. --flops and --bytes-moved give the time of a kernel that nobody "
           "has run yet, with its interval and what bounds it; without copies of that kernel alone. --on predicts by "
-          "another device's figures, without a trace. Needs no device.",
+          "another device's figures, without a trace. Of an application that npgpu record recorded, it finds the step "
+          "that repeats and says what would make it faster, by the costs of the node that --on names. Needs no device.",
           {"TRACE"},
           {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
            "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
@@ -384,7 +388,8 @@ Command predict() {
            "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
            "npgpu predict node.h5 --flops 2e9 --bytes-moved 12GB --blocks 3906250 --threads 256",
            "npgpu predict --on gtx480 --bytes-in 15MiB --kernel-ms 5 --bytes-out 15MiB",
-           "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5"},
+           "npgpu predict pieces.h5 --pieces 100 --piece-bytes 12KiB", "npgpu predict node.h5 --measured design.h5",
+           "npgpu predict app.h5 --on node.h5"},
           {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "items", "blocks", Option("threads", "512")}},
            kernel_counts_group(),
            {"Streams",
@@ -402,6 +407,6 @@ Command predict() {
           run_predict};
 }
 
-const Joined<ListedCommand> listed_predict({15, predict});
+const Joined<ListedCommand> listed_predict({16, predict});
 
 }  // namespace npgpu::cli

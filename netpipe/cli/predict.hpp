@@ -24,4 +24,7 @@ bool names_pieces(const Options&);
 void refuse_options_of_pieces(const Options&);
 int predict_pieces(const Options&, const Trace&, const std::string& path);
 
+// What would make a recorded application faster.
+int predict_application(const Options&, const Trace&);
+
 }  // namespace npgpu::cli

@@ -142,9 +142,11 @@ std::string next_steps(const Trace& trace, const std::vector<std::string>& predi
   for (const std::string& device : predictable)
     commands.push_back(fmt::format("{} predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", called(), file,
                                    is_named ? " --device " + quoted(device) : ""));
-  bool is_comparable = false;  // soaks are not
+  if (!trace.of<Records>().empty()) commands.push_back(fmt::format("{} predict {}", called(), file));
+  bool is_comparable = false;  // soaks and recordings are not
   for_each_kind([&]<class K>() {
-    if constexpr (!std::is_same_v<K, Soaks>) is_comparable = is_comparable || !trace.of<K>().empty();
+    if constexpr (!std::is_same_v<K, Soaks> && !std::is_same_v<K, Records>)
+      is_comparable = is_comparable || !trace.of<K>().empty();
   });
   if (is_comparable) commands.push_back(fmt::format("{} compare {} NEWER.h5", called(), file));
 
@@ -265,6 +267,6 @@ Command report() {
       run_report};
 }
 
-const Joined<ListedCommand> listed_report({12, report});
+const Joined<ListedCommand> listed_report({13, report});
 
 }  // namespace npgpu::cli

@@ -114,6 +114,6 @@ Command roofline() {
           run_roofline};
 }
 
-const Joined<ListedCommand> listed_roofline({14, roofline});
+const Joined<ListedCommand> listed_roofline({15, roofline});
 
 }  // namespace npgpu::cli

@@ -29,6 +29,7 @@ NPGPU_FORM(EnergyResult, &head_of_result<Energies>, &T::power_w, &T::read_power_
 NPGPU_FORM(SoakResult, &head_of_result<Soaks>, called<"busy_us", within<&T::time_us, &Estimate::value>>,
            called<"rate_per_s", within<&T::rate, &Estimate::value>>);
 NPGPU_FORM(PieceResult, &head_of_result<Pieces>, &T::time_us, &T::host_us, called<"rate_per_s", &T::rate>);
+NPGPU_FORM(RecordResult, &head_of_result<Records>, &T::time_us, called<"rate_per_s", &T::rate>, &T::total_us);
 // What the library chose; null for what it did not say.
 struct Chosen : CollectiveResult {};
 template <auto At, const auto& words>

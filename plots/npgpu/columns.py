@@ -6,7 +6,8 @@ COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "
           "bytes", "blocks", "threads", "ilp", "access_bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels",
           "registers", "shared_bytes", "intensity", "cluster", "alpha", "beta", "host_columns", "sm",
           "bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "nodes", "size", "sub_system",
-          "duty_percent", "window_ms", "length_ms", "pieces", "piece_bytes", "in_place"}
+          "duty_percent", "window_ms", "length_ms", "pieces", "piece_bytes", "in_place",
+          "process", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "static_shared_bytes", "dynamic_shared_bytes"}
 MEASURES = {"value", "low", "high", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "sm_clock_mhz",
             "memory_clock_mhz", "power_w", "temperature_c", "number", "reference"}
 
@@ -58,6 +59,11 @@ OF_KIND = {
         "simulated pieces piece_bytes way lane value low high unit counts time_us time_low_us time_high_us min_us max_us "
         "visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by "
         "unusable").split(),
+    "records": (
+        "run_uuid host date kind series case_name device process activity name source target device_uuid device_name "
+        "simulated bytes grid_x grid_y grid_z block_x block_y block_z registers static_shared_bytes dynamic_shared_bytes "
+        "lane value low high unit counts time_us time_low_us time_high_us min_us max_us visits visits_counted trials "
+        "sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by unusable").split(),
     "collectives": (
         "run_uuid host date kind series case_name devices operation type in_place timing processes launch buffers overlap "
         "device_uuid device_name simulated bytes lane value low high unit counts time_us time_low_us time_high_us min_us max_us visits "

@@ -19,7 +19,7 @@ from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS
 from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
-KINDS = ("transfers", "probes", "jobs", "calls", "partitions", "energies", "soaks", "pieces", "collectives")
+KINDS = ("transfers", "probes", "jobs", "calls", "partitions", "energies", "soaks", "pieces", "collectives", "records")
 
 
 def flaw_of(path):
@@ -139,7 +139,7 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
 USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0, "operands": "usual", "intensity": 0, "cluster": 0, "pages": "fixed", "ops": "nn", "alpha": 1, "beta": 0, "host_columns": 0, "sm": 0},
-         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "collectives": {"launch": "eager", "buffers": "plain", "overlap": "none"}}
+         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}, "soaks": {}, "pieces": {}, "records": {}, "collectives": {"launch": "eager", "buffers": "plain", "overlap": "none"}}
 USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")},
                     "collectives": {"algorithm": -1, "protocol": -1, "channels": -1, "path": -1}}
 
@@ -178,7 +178,7 @@ class Tables:
     """Data frames of one trace or of many. Each is made when it is first asked for. A merged file is all of its runs, which
     the column `run_uuid` distinguishes; job.h5:3 is one of them.
 
-    transfers probes jobs calls partitions energies soaks pieces collectives
+    transfers probes jobs calls partitions energies soaks pieces collectives records
                  a row a point (and lane), as data/TABLES.md describes it; empty where no trace has any
     facts        a row a fact: run_uuid host date place fact text number
     parameters   a row a derived parameter of a device, with its interval, formula and verdict
@@ -219,6 +219,7 @@ class Tables:
     soaks = functools.cached_property(lambda self: self.of_kind("soaks"))
     pieces = functools.cached_property(lambda self: self.of_kind("pieces"))
     collectives = functools.cached_property(lambda self: self.of_kind("collectives"))
+    records = functools.cached_property(lambda self: self.of_kind("records"))
     facts = functools.cached_property(lambda self: below([facts(path) for path in self.runs], FACTS))
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 

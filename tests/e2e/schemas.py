@@ -14,6 +14,7 @@ except ImportError:
     sys.exit(77)
 
 FOLDER = os.path.join(SOURCE, "docs", "schemas")
+FAKE_APP = os.path.join(os.path.dirname(PROGRAM), "netpipe/record/npgpu_fake_app")  # an application without a GPU
 PIECES = "--device sim:h200 --pieces 1,64 --piece-bytes 1KiB,64KiB --rounds 2 --output pieces.h5 --quiet --force"
 JOB = "--bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB"
 
@@ -41,7 +42,7 @@ LINES = {
                "collectives --device sim:node8-half-nvlink --sizes 8,128MiB --timing host,gated --output together.h5 --quiet", "report together.h5",
                "collectives --device sim:h200x2 --sizes 8,128MiB --launch eager,graph --output graphs.h5 --quiet", "report graphs.h5",
                "collectives --device sim:zeros --collective send-receive,broadcast --sizes 8 --output wrong.h5 --quiet", "report wrong.h5",
-               "transfer --device sim:h200 --sizes 1KiB", "calls --device sim:h200 --rounds 1 --call launch",
+               "transfer --device sim:h200 --sizes 1KiB", "calls --device sim:h200 --rounds 1 --call launch", f"record -o app.h5 -- {FAKE_APP}", "report app.h5",
                "collectives --device sim:h200x2 --sizes 8 --rounds 1"],
     "parameters": of_traces("derive", "h200_run_a h200_run_d h200_probes h200_rounds host_chase h200_onchip h200_tensor h100_frees"),
     "published": of_traces("derive", "h200_probes h200_onchip h200_tensor", "--published"),
@@ -58,6 +59,7 @@ LINES = {
                             "predict together.h5 --all-reduce 64KiB", "predict T/h100x2_collectives.h5 --all-reduce 24MiB",
                             "collectives --device sim:node8 --collective all-reduce --sizes 1KiB,1MiB --launch graph --output other.h5 --quiet",
                             "predict other.h5 --all-reduce 4KiB"],
+    "app-forecast": [f"record -o app.h5 -- {FAKE_APP}", "predict app.h5 --on twins/h200"],
     "piece-advice": [f"pieces {PIECES}", "predict pieces.h5 --pieces 10 --piece-bytes 3000", "predict pieces.h5 --pieces 10 --piece-bytes 16",
                      f"pieces {PIECES} --direction d2h", "predict pieces.h5 --pieces 5 --piece-bytes 2KiB"],
     "compare": ["compare T/h200_run_a.h5 T/h200_run_b.h5", "compare T/h200_run_c.h5 T/h200_run_d.h5", "compare T/h200_run_d.h5 T/h200_run_e.h5",
@@ -80,7 +82,7 @@ def document_of(line, where):
     """None of a command that makes a file for those that follow."""
     words = [word.replace("sim:D/", f"sim:{SOURCE}/data/devices/") for word in line.split()]
     words = [f"{SOURCE}/data/traces/{word[2:]}" if word.startswith("T/") else word for word in words]
-    makes_file = line.startswith("merge") or "--quiet" in line
+    makes_file = line.startswith(("merge", "record")) or "--quiet" in line
     shares = "--share" in words
     done = subprocess.run([PROGRAM, *words, *([] if makes_file or shares else ["--json"])], cwd=where, capture_output=True, text=True,
                           env={**os.environ, "NPGPU_WAIT_QUIET": "0"})

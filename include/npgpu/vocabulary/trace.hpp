@@ -29,6 +29,7 @@
 #include "npgpu/vocabulary/partition.hpp"
 #include "npgpu/vocabulary/pieces.hpp"
 #include "npgpu/vocabulary/probe.hpp"
+#include "npgpu/vocabulary/record.hpp"
 #include "npgpu/vocabulary/transfer.hpp"
 
 namespace npgpu {
@@ -50,8 +51,8 @@ template <class... Ks> struct List {
   static constexpr std::array<std::string_view, sizeof...(Ks)> names{Ks::name...};
 };
 
-using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions, Energies, Soaks, Pieces,
-                   Collectives>;  // in the order in which they are measured and reported
+using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions, Energies, Soaks, Pieces, Collectives,
+                   Records>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
 template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, List<Ks...>) {

@@ -1,0 +1,109 @@
+// What a recorded application would gain. Its repeating step is found, with what each copy, kernel and call of it
+// takes; the step is played as it is, which has to give the time that was measured, and then as it could be. What data
+// depends on what is not in a recording: advice that needs to know says so. Pure functions of a trace and of a node's
+// costs.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("app.h5");  // of npgpu record -o app.h5 -- ./app
+//   const npgpu::AppStep step = npgpu::step_of(trace);
+//   const npgpu::AppForecast of = npgpu::forecast(step, npgpu::costs_of_spec(npgpu::devices::find("sim:h200")));
+//   std::cout << step.time_us.value << " us a step, played " << of.as_it_is_us << " us\n";
+//   for (const npgpu::AppAdvice& one : of.advice) std::cout << one.what << ": " << one.times.value << " times\n";
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npgpu/model/predict.hpp"
+#include "npgpu/model/statistics.hpp"
+#include "npgpu/vocabulary/record.hpp"
+#include "npgpu/vocabulary/trace.hpp"
+
+namespace npgpu {
+
+// An operation of one step, or a wait, in the order in which the host asked for them. Times are medians over steps, us.
+struct StepItem {
+  Activity activity = Activity::kernel;
+  std::string name{};  // of the kernel, or of the call that waits
+  std::string call{};  // that asked for it; empty where none was recorded
+  RecordMemory source = RecordMemory::unknown, target = RecordMemory::unknown;
+  RecordShape shape{};
+  std::uint32_t stream = 0;
+  double gap_us = 0;     // of the host, from the call before to this one: the application's own work
+  double call_us = 0;    // of the host, in the call; of one that blocks: besides the waiting
+  double device_us = 0;  // on the device; 0 of a wait
+  double lag_us = 0;     // from when it could start until it started
+  bool blocks = false;   // its call returns when the device has done it, or nearly; every wait does
+  double return_us = 0;  // of one that blocks, from that end to the call's; negative: before it
+  // Another item that it waits for, besides those before it in its stream, and of how many steps before; of a wait all
+  // that it waits for is in `after`.
+  struct Dependence {
+    std::size_t item = 0;
+    std::uint32_t steps_before = 0;
+  };
+  std::vector<Dependence> after{};
+};
+
+// The step that repeats: of the process and device that are busiest.
+struct AppStep {
+  std::string device{}, device_name{};
+  std::uint32_t process = 0;
+  std::vector<StepItem> items{};
+  std::size_t steps = 0;  // that were found, one behind the other
+  Estimate time_us;       // of one, from its first call to the next one's: the median
+  double shortest_us = not_measured, longest_us = not_measured;  // of the middle 90 % of steps
+  double copies_us = 0, kernels_us = 0;                          // on the device, in one step
+  double covered = 0;  // share of all operations of that process and device that are in these steps
+};
+// Throws Error(usage) where the trace holds no recording, or nothing in it repeats three times.
+AppStep step_of(const Trace&);
+
+// The time of a step that goes on and on, us.
+double played_us(const AppStep&);
+
+// What can be changed about a step.
+enum class AppChange {
+  pinned,   // memory in place of pageable
+  behind,   // copies of the next step's input behind the kernels, of pinned memory
+  batched,  // small copies that follow each other
+  graph,    // in place of launches
+  all,      // of these together
+};
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<AppChange>{"pinned", "behind", "batched", "graph", "all"};
+
+struct AppAdvice {
+  AppChange change = AppChange::pinned;
+  std::string what{};  // the same for people: "pinned memory"
+  double step_us = not_measured;
+  Estimate times;                   // faster than as it is
+  bool needs_independence = false;  // of what goes at once: the recording does not show whether it is
+  std::string note{};               // on what it rests, a sentence; may be empty
+};
+struct AppForecast {
+  double as_it_is_us = not_measured;  // played; the step's own time stands beside it
+  double off_by = not_measured;       // as_it_is over the measured time, less 1
+  std::vector<AppAdvice> advice{};    // best first; none whose interval holds 1
+  double pageable_us = 0;             // of the step's copies, from and to pageable memory
+  std::vector<std::string> notes{};   // what could not be judged, and why
+};
+// `costs`: of the node that it ran on, or of one like it.
+AppForecast forecast(const AppStep&, const MeasuredCosts& costs);
+
+// What npgpu predict says of a recorded application.
+struct AppForecastReport {
+  const AppStep* step = nullptr;
+  const MeasuredCosts* costs = nullptr;
+  std::string source{};  // of the costs: "node.h5", "sim:h200"
+  AppForecast forecast{};
+};
+void app_forecast_text(std::ostream&, const AppForecastReport&, const TextStyle&);
+void app_forecast_json(std::ostream&, const AppForecastReport&);
+
+}  // namespace npgpu

@@ -1,0 +1,258 @@
+// What would make a step faster: each change is made to its items, and the step is played again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "npgpu/model/record.hpp"
+
+namespace npgpu {
+
+namespace {
+
+bool is_of_host(RecordMemory m) { return m == RecordMemory::pageable || m == RecordMemory::pinned; }
+bool goes_to_device(const StepItem& item) { return is_of_host(item.source) && !is_of_host(item.target); }
+bool is_pageable_copy(const StepItem& item) {
+  return item.activity == Activity::copy &&
+         (item.source == RecordMemory::pageable || item.target == RecordMemory::pageable) &&
+         !(is_of_host(item.source) && is_of_host(item.target));
+}
+bool is_copy_in(const StepItem& item) { return item.activity == Activity::copy && goes_to_device(item); }
+
+// How far a rate may be off where it was measured on another run or another card of that model, and where its own
+// interval is not known.
+constexpr double rate_off_by = 0.05;
+
+// A change of a step, as likely as can be said, and at its worst and best: what it gains lies between.
+struct ChangedStep {
+  AppStep likely, worst, best;
+
+  explicit ChangedStep(const AppStep& step) : likely(step), worst(step), best(step) {}
+  void each(const std::function<void(AppStep&, double)>& change) {
+    change(likely, 0);
+    change(worst, 1);
+    change(best, -1);
+  }
+};
+
+// ---- pinned memory ----
+
+// `worse`: 1 at its worst, -1 at its best.
+void pin(AppStep& step, const StreamCosts& costs, double worse) {
+  for (StepItem& item : step.items) {
+    if (!is_pageable_copy(item)) continue;
+    const bool in = goes_to_device(item);
+    const auto bytes = static_cast<double>(item.shape.bytes);
+    const Seconds pinned = in ? costs.copy_h2d(bytes) + costs.gap.h2d : costs.copy_d2h(bytes) + costs.gap.d2h;
+    // A copy that was faster than that (it was staged) stays as it was.
+    item.device_us = std::min(item.device_us, microseconds(pinned) * (1 + worse * rate_off_by));
+    if (in) item.source = RecordMemory::pinned;
+    else item.target = RecordMemory::pinned;
+    if (item.call.find("Async") != std::string::npos) {
+      item.blocks = false;
+      item.call_us = microseconds(in ? costs.issue.h2d : costs.issue.d2h);
+    }
+    item.return_us = std::max(0.0, item.return_us);
+  }
+}
+
+// ---- copies behind kernels ----
+
+// Each copy in goes into a stream of its own, a step ahead: what followed it in its stream waits for the one that the
+// step before issued.
+void send_ahead(AppStep& step) {
+  constexpr std::uint32_t first_stream = 0xffff0000;
+  std::uint32_t streams = 0;
+  const std::size_t n = step.items.size();
+  for (std::size_t j = 0; j < n; ++j) {
+    StepItem& copy = step.items[j];
+    if (!is_copy_in(copy) || copy.blocks) continue;
+    const std::uint32_t stream = copy.stream;
+    const auto follower = std::find_if(
+        step.items.begin() + static_cast<std::ptrdiff_t>(j) + 1, step.items.end(), [&](const StepItem& one) {
+          return one.activity != Activity::wait && one.stream == stream && !is_copy_in(one);
+        });
+    if (follower == step.items.end()) continue;
+    copy.stream = first_stream + streams++;
+    follower->after.push_back({j, 1});
+    // What waited for this very copy waits for what follows it.
+    for (StepItem& other : step.items)
+      if (other.activity == Activity::wait)
+        std::erase_if(other.after, [&](const StepItem::Dependence& d) { return d.item == j; });
+  }
+}
+
+// ---- small copies together ----
+
+constexpr std::uint64_t small_bytes = 64 * KiB;
+
+bool is_small_copy(const StepItem& item) {
+  return item.activity == Activity::copy && item.shape.bytes <= small_bytes && item.after.empty() && !item.blocks &&
+         is_of_host(item.source) != is_of_host(item.target);
+}
+
+struct Batches {
+  std::size_t batches = 0, copies = 0;
+};
+Batches batch(AppStep& step, const StreamCosts& costs, double worse) {
+  Batches done;
+  std::vector<bool> goes(step.items.size(), false);
+  for (std::size_t j = 0; j < step.items.size();) {
+    std::size_t end = j + 1;
+    const auto is_like_first = [&](const StepItem& one) {
+      const StepItem& first = step.items[j];
+      return is_small_copy(one) && one.stream == first.stream && one.source == first.source &&
+             one.target == first.target;
+    };
+    if (is_small_copy(step.items[j]))
+      while (end < step.items.size() && is_like_first(step.items[end])) ++end;
+    if (end - j >= 2) {
+      StepItem& first = step.items[j];
+      const bool in = goes_to_device(first);
+      const std::uint64_t bytes = std::accumulate(
+          step.items.begin() + static_cast<std::ptrdiff_t>(j), step.items.begin() + static_cast<std::ptrdiff_t>(end),
+          std::uint64_t{0}, [](std::uint64_t sum, const StepItem& one) { return sum + one.shape.bytes; });
+      const auto size = static_cast<double>(bytes);
+      const double us = microseconds(in ? costs.copy_h2d(size) : costs.copy_d2h(size));
+      first.device_us = std::max(first.device_us, us * (1 + worse * rate_off_by));
+      first.shape.bytes = bytes;
+      // What the application does between two calls: at worst it does it all the same.
+      for (std::size_t k = j + 1; k < end; ++k) {
+        goes[k] = true;
+        first.gap_us += step.items[k].gap_us * (worse > 0 ? 1 : worse < 0 ? 0 : 0.5);
+      }
+      ++done.batches;
+      done.copies += end - j;
+    }
+    j = end;
+  }
+  // Indices of those that stay.
+  std::vector<std::size_t> moved(step.items.size());
+  std::size_t kept = 0;
+  for (std::size_t j = 0; j < step.items.size(); ++j) moved[j] = goes[j] ? kept - 1 : kept++;
+  std::vector<StepItem> items;
+  for (std::size_t j = 0; j < step.items.size(); ++j)
+    if (!goes[j]) items.push_back(std::move(step.items[j]));
+  for (StepItem& item : items)
+    for (StepItem::Dependence& d : item.after) d.item = moved[d.item];
+  step.items = std::move(items);
+  return done;
+}
+
+// ---- a graph ----
+
+bool can_be_node(const StepItem& item) {
+  return (item.activity == Activity::kernel || item.activity == Activity::memset) && !item.blocks && item.after.empty();
+}
+
+// Launches that follow each other become one call. `worse` > 0: the application's own work between them stays.
+std::size_t make_graphs(AppStep& step, const MeasuredCosts& costs, double worse) {
+  constexpr std::size_t least_nodes = 5;
+  constexpr double usual_launch_us = 6, usual_node_us = 1.5;
+  std::size_t nodes = 0;
+  for (std::size_t j = 0; j < step.items.size();) {
+    std::size_t end = j;
+    while (end < step.items.size() && can_be_node(step.items[end]) && step.items[end].stream == step.items[j].stream)
+      ++end;
+    if (end - j >= least_nodes) {
+      const auto count = static_cast<double>(end - j);
+      const double launch = costs.graph ? microseconds(costs.graph->launch(count)) : usual_launch_us;
+      double own = 0;
+      for (std::size_t k = j; k < end; ++k) {
+        StepItem& item = step.items[k];
+        if (k > j) own += item.gap_us;
+        if (k > j) item.gap_us = 0;
+        item.call_us = 0;
+        item.lag_us = std::min(item.lag_us, k > j ? usual_node_us * (1 + 0.5 * worse) : item.lag_us);
+      }
+      step.items[j].call_us = launch * (1 + 0.5 * worse);
+      // Before the launch: no kernel starts earlier for it.
+      if (worse > 0) step.items[j].gap_us += own;
+      nodes += end - j;
+    }
+    j = std::max(end, j + 1);
+  }
+  return nodes;
+}
+
+// ---- what they come to ----
+
+class Gains {
+ public:
+  Gains(const AppStep& step, AppForecast& of) : of_(of) {
+    const double half = std::isfinite(half_width(step.time_us)) ? half_width(step.time_us) : 0;
+    error_ = std::max(0.01, std::abs(of.off_by)) + half;
+  }
+  // Kept only if its interval is above 1.
+  void add(AppChange change, std::string what, const ChangedStep& changed, bool needs_independence, std::string note) {
+    AppAdvice one{change, std::move(what), not_measured, {}, needs_independence, std::move(note)};
+    one.step_us = played_us(changed.likely) / (1 + of_.off_by);
+    const auto times = [&](const AppStep& step) { return of_.as_it_is_us / played_us(step); };
+    const auto [low, high] = std::minmax({times(changed.likely), times(changed.worst), times(changed.best)});
+    one.times = {times(changed.likely), low / (1 + error_), high * (1 + error_), "1",
+                 "the step played as it is over the step played with the change"};
+    if (one.times.low > 1) of_.advice.push_back(std::move(one));
+  }
+
+ private:
+  AppForecast& of_;
+  double error_ = 0;
+};
+
+constexpr const char* independent =
+    "if no copy needs what the step before it computes; the buffer it fills must be another one than the kernels read";
+constexpr const char* together_in_memory = "if the pieces can lie one behind the other on both sides";
+constexpr const char* same_shapes = "if every step launches the same kernels on the same buffers";
+
+}  // namespace
+
+AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
+  AppForecast of;
+  of.as_it_is_us = played_us(step);
+  of.off_by = of.as_it_is_us / step.time_us.value - 1;
+  for (const StepItem& item : step.items)
+    if (is_pageable_copy(item)) of.pageable_us += item.device_us;
+  Gains gains(step, of);
+  const bool has_pageable = of.pageable_us > 0;
+  ChangedStep pinned(step);
+  pinned.each([&](AppStep& s, double worse) { pin(s, costs.costs, worse); });
+  if (has_pageable) gains.add(AppChange::pinned, "pinned memory", pinned, false, "");
+  ChangedStep ahead = pinned;
+  ahead.each([&](AppStep& s, double) { send_ahead(s); });
+  gains.add(AppChange::behind,
+            has_pageable ? "pinned memory, and copies behind the kernels" : "copies behind the kernels", ahead, true,
+            independent);
+  ChangedStep batched(step);
+  Batches batches;
+  batched.each([&](AppStep& s, double worse) { batches = batch(s, costs.costs, worse); });
+  if (batches.copies)
+    gains.add(AppChange::batched, fmt::format("{} small copies as {}", batches.copies, batches.batches), batched, false,
+              together_in_memory);
+  ChangedStep graph(step);
+  std::size_t nodes = 0;
+  graph.each([&](AppStep& s, double worse) { nodes = make_graphs(s, costs, worse); });
+  if (nodes) gains.add(AppChange::graph, fmt::format("graphs of {} launches", nodes), graph, false, same_shapes);
+  ChangedStep together = ahead;
+  together.each([&](AppStep& s, double worse) {
+    batch(s, costs.costs, worse);
+    make_graphs(s, costs, worse);
+  });
+  // Where one of them is as good as all, it is enough.
+  constexpr double better = 0.98;
+  const auto least = std::ranges::min_element(of.advice, {}, &AppAdvice::step_us);
+  if (of.advice.size() > 1 && played_us(together.likely) / (1 + of.off_by) < better * least->step_us)
+    gains.add(AppChange::all, "all of these", together, true, independent);
+  std::ranges::stable_sort(of.advice, std::greater<>(), [](const AppAdvice& one) { return one.times.value; });
+  if (std::abs(of.off_by) > 0.05)
+    of.notes.push_back(
+        fmt::format("the step as it is, played, takes {:+.1f} % of its measured time more or less: what the gains are "
+                    "is as uncertain",
+                    100 * of.off_by));
+  if (step.covered < 0.3)
+    of.notes.push_back(fmt::format("only {:.0f} % of all operations are in steps that repeat", 100 * step.covered));
+  return of;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,60 @@
+// A step played again and again: the host goes from call to call, each stream from operation to operation, and copies
+// of one direction take turns.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "npgpu/model/record.hpp"
+
+namespace npgpu {
+
+namespace {
+
+enum CopyWay { to_device, to_host, elsewhere };
+
+CopyWay way_of(const StepItem& item) {
+  const auto is_host = [](RecordMemory m) { return m == RecordMemory::pageable || m == RecordMemory::pinned; };
+  if (is_host(item.source) && !is_host(item.target)) return to_device;
+  if (is_host(item.target) && !is_host(item.source)) return to_host;
+  return elsewhere;
+}
+
+}  // namespace
+
+double played_us(const AppStep& step) {
+  // Enough for what goes ahead by a step to come into its rhythm.
+  constexpr std::size_t rounds = 24, settled = 8;
+  const std::size_t n = step.items.size();
+  std::vector<double> ends[2]{std::vector<double>(n, -INFINITY), std::vector<double>(n, -INFINITY)};
+  std::map<std::uint32_t, double> stream_free;
+  std::array<double, 2> engine_free{-INFINITY, -INFINITY};
+  double host = 0, from = 0;
+  for (std::size_t k = 0; k < rounds; ++k) {
+    std::vector<double>& now = ends[k % 2];
+    for (std::size_t j = 0; j < n; ++j) {
+      const StepItem& item = step.items[j];
+      host += item.gap_us;
+      if (j == 0 && k == settled) from = host;
+      double ready = host;
+      for (const StepItem::Dependence& d : item.after) ready = std::max(ready, ends[(k + d.steps_before) % 2][d.item]);
+      if (item.activity == Activity::wait) {
+        host = std::max(host + item.call_us, ready > host ? ready + item.return_us : host);
+        continue;
+      }
+      double& stream = stream_free.try_emplace(item.stream, -INFINITY).first->second;
+      ready = std::max(ready, stream);
+      const CopyWay way = item.activity == Activity::copy ? way_of(item) : elsewhere;
+      if (way != elsewhere) ready = std::max(ready, engine_free[way]);
+      now[j] = ready + item.lag_us + item.device_us;
+      stream = now[j];
+      if (way != elsewhere) engine_free[way] = now[j];
+      host = item.blocks ? std::max(host, now[j] + item.return_us) : host + item.call_us;
+    }
+  }
+  // The step after the last begins with the first item's gap.
+  return (host + step.items.front().gap_us - from) / static_cast<double>(rounds - settled);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,88 @@
+"""npgpu record of an application without a GPU, whose CUPTI is a stand-in: what is in the trace, the application's exit
+code, one that is killed, one that forks, limits, what is said where nothing was recorded; and what predict says of it."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from npgpu_run import PROGRAM, Checks, below, folder, run
+
+check = Checks()
+APP = sys.argv[2]
+TWIN = "twins/h200"
+
+
+def record(path, *words, options=(), env=None):
+    return run("record", "-o", path, *options, "--", APP, *words, env=env)
+
+
+with folder() as where:
+    at = below(where)
+    done = record(at("app.h5"), "exit", 3)
+    check(done.code == 3 and done.out == "", f"the exit code is the application's: {done.code} {done.out}")
+    check("20 copies, 40 kernels, 0 dropped, 1 without a time" in done.err, done.err)
+    document = json.loads(run("report", at("app.h5"), "--json").out)
+    found = {(s["case"]["activity"], s["case"]["name"]): s for s in document["records"]}
+    check(set(found) == {("copy", ""), ("kernel", "axpy(float*, float*, float)"), ("kernel", 'a "name", with?escapes ?'),
+                         ("wait", "stream"), ("call", "cudaMemcpyAsync"), ("call", "cudaLaunchKernel"),
+                         ("call", "cudaStreamSynchronize")}, f"what is in it: {sorted(found)}")
+    copy = found["copy", ""]["points"][0]
+    check(copy["bytes"] == 64 << 20 and copy["trials"] == 20 and abs(copy["time_us"]["value"] - 10090) < 1e-3, copy)
+    check(found["copy", ""]["case"]["source"] == "pageable", "memory")
+    text = run("report", at("app.h5"), "--all").out
+    check("pageable to device" in text and "axpy(float*, float*, float)" in text, text)
+    table = run("export", at("app.h5"), "--table", "records").out.splitlines()
+    check(len(table) == 1 + 20 + 40 + 20 + 20 + 40 + 20, f"{len(table)} rows")
+
+    # it is a trace like others
+    check(record(at("app.h5")).code == 2, "an existing trace stays")
+    check(record(at("app.h5"), options=["--force"]).code == 0, "but for --force")
+    record(at("other.h5"))
+    check(run("merge", at("both.h5"), at("app.h5"), at("other.h5")).code == 0, "merged")
+    shared = run("report", at("app.h5"), "--share", at("shared.json"))
+    if shared.code == 0:
+        with open(at("shared.json"), encoding="utf-8") as file:
+            check("axpy" not in file.read(), "names of kernels are the user's")
+
+    # applications that end badly
+    killed = record(at("killed.h5"), "kill")
+    check(killed.code == 128 + signal.SIGKILL and "20 copies, 40 kernels" in killed.err and "did not end by itself" in killed.err,
+          f"{killed.code} {killed.err}")
+    crashed = record(at("crashed.h5"), "crash")
+    check(crashed.code == 128 + signal.SIGABRT and "20 copies" in crashed.err, f"{crashed.code} {crashed.err}")
+    process = subprocess.Popen([PROGRAM, "record", "-o", at("stopped.h5"), "--", APP, "slow"], stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    check(process.returncode == 128 + signal.SIGTERM and "20 copies" in said, f"SIGTERM is passed on: {process.returncode} {said}")
+
+    # several processes, many events, limits
+    check("40 copies, 80 kernels" in (err := record(at("two.h5"), "fork").err) and "of 2 processes" in err, err)
+    many = record(at("many.h5"), "million", options=["--most", "10MiB"])
+    check(many.code == 0 and "beyond --most" in many.err, many.err)
+    check("nothing was recorded" in (later := record(at("later.h5"), options=["--after", "1h"])).err and later.code == 77, later.err)
+
+    # why nothing is recorded
+    none = record(at("none.h5"), "none")
+    check(none.code == 77 and "did not use CUDA" in none.err and not os.path.exists(at("none.h5")), none.err)
+    refused = record(at("none.h5"), env={"FAKE_CUPTI_ERROR": "39"})
+    check("another profiler" in refused.err, refused.err)
+    check("confidential" in (err := record(at("none.h5"), env={"FAKE_CUPTI_ERROR": "41"}).err), err)
+    missing = run("record", "-o", at("none.h5"), "--", APP, env={"NPGPU_RECORD_LIBRARY": "/nowhere.so"})
+    check(missing.code == 1 and "there is no /nowhere.so" in missing.err, missing.err)
+    check(run("record", "-o", at("none.h5")).code == 2, "no application")
+
+    # what would make it faster
+    said = run("predict", at("app.h5"), "--on", TWIN)
+    check(said.code == 0 and said.out.startswith("17.2 ms a step; 10.1 ms of them are pageable copies."), said.out + said.err)
+    of = json.loads(run("predict", at("app.h5"), "--on", TWIN, "--json").out)
+    check(abs(of["played_us"] / of["step_us"]["value"] - 1) < 0.02, of["played_us"])
+    pin = [one for one in of["advice"] if one["change"] == "pinned"]
+    check(len(pin) == 1 and 8000 < pin[0]["step_us"] < 8700, pin)
+    check(all(one["times"]["low"] > 1 for one in of["advice"]), of["advice"])
+    check(run("predict", at("app.h5")).code == 2, "a device that nobody knows needs --on")
+    check(run("predict", at("many.h5"), "--on", TWIN).code == 0, "a hundred thousand kernels")
+    check("no simulated device 'sim:nothing'" in (err := run("predict", at("killed.h5"), "--on", "nothing").err), err)
+check.finish()

@@ -1,0 +1,195 @@
+// A recorded application: its raw file, its step, and what would make that faster.
+#include "npgpu/model/record.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "netpipe/record/raw.hpp"
+#include "netpipe/record/reading.hpp"
+
+namespace record_test {
+
+using namespace npgpu;
+using namespace npgpu::record;
+
+namespace {
+
+constexpr std::uint64_t us = 1000;
+
+// A raw file, entry by entry.
+struct RawBytes {
+  std::string bytes;
+  RawBytes() {
+    RawHeader header{{}, raw_version, 4711};
+    std::memcpy(header.magic, magic, sizeof magic);
+    add(header);
+  }
+  template <class T> void add(const T& value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  template <class T> void entry(Sort sort, const T& value, const std::string& text = {}) {
+    add(EntryHead{sort, static_cast<std::uint32_t>(sizeof value + text.size())});
+    add(value);
+    bytes += text;
+  }
+  Recording read() const {
+    const auto path = std::filesystem::temp_directory_path() / ("npgpu-record-test-" + std::to_string(::getpid()));
+    std::ofstream(path, std::ios::binary) << bytes;
+    const Recording all = read_raw_files(std::vector{path});
+    std::filesystem::remove(path);
+    return all;
+  }
+};
+
+RawCopy copy(std::uint64_t start, std::uint64_t end, std::uint64_t bytes, std::uint8_t from,
+             std::uint32_t correlation) {
+  return {start, end, bytes, 0, 7, correlation, 0, from, 3, {}};
+}
+RawKernel kernel(std::uint64_t start, std::uint64_t end, std::uint32_t name, std::uint32_t correlation) {
+  return {start, end, 0, 7, correlation, 0, {132, 1, 1}, {256, 1, 1}, 32, 0, 0, name};
+}
+
+// Twenty steps of 10 ms: a copy of 64 MiB that takes 6 ms, a kernel of 3.9 ms behind it, and a wait. Each begins
+// 10 ms after the one before.
+Trace steps(std::uint8_t from, std::uint64_t copy_us) {
+  RawBytes raw;
+  raw.entry(Sort::name, RawName{1}, "_Z4axpyPfS_f");
+  raw.entry(Sort::name, RawName{2}, "cudaMemcpyAsync_v3020");
+  raw.entry(Sort::name, RawName{3}, "cudaLaunchKernel_v7000");
+  raw.entry(Sort::name, RawName{4}, "cudaStreamSynchronize_v3020");
+  std::uint64_t t = 1'000'000 * us;
+  for (std::uint32_t c = 0; c < 80; c += 4) {
+    const bool blocks = from == 1;
+    const std::uint64_t copied = t + copy_us * us, returned = blocks ? copied : t + 5 * us;
+    raw.entry(Sort::call, RawCall{t, returned, 9, c + 1, 2, 0});
+    raw.entry(Sort::copy, copy(t, copied, 64 * MiB, from, c + 1));
+    raw.entry(Sort::call, RawCall{returned, returned + 5 * us, 9, c + 2, 3, 0});
+    const std::uint64_t begins = std::max(copied, returned + 5 * us), ends = begins + 3900 * us;
+    raw.entry(Sort::kernel, kernel(begins, ends, 1, c + 2));
+    raw.entry(Sort::call, RawCall{returned + 5 * us, ends + 5 * us, 9, c + 3, 4, 0});
+    raw.entry(Sort::wait, RawWait{returned + 5 * us, ends + 5 * us, 3, 7, c + 3, 0});
+    t = ends + 95 * us;  // the application's own work
+  }
+  Trace trace;
+  trace.of<Records>() = raw.read().series;
+  return trace;
+}
+
+// Copies at 50 bytes a nanosecond: 64 MiB take 1342 us.
+MeasuredCosts costs() {
+  MeasuredCosts all;
+  all.costs.copy_h2d = all.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{2e-11});
+  all.costs.issue = {Seconds{5e-6}, Seconds{5e-6}, Seconds{5e-6}};
+  return all;
+}
+
+const AppAdvice* advice_of(const AppForecast& of, AppChange change) {
+  for (const AppAdvice& one : of.advice)
+    if (one.change == change) return &one;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("entries of a raw file become series; what is cut off is left out") {
+  RawBytes raw;
+  raw.entry(Sort::name, RawName{1}, "_Z4axpyPfS_f");
+  raw.entry(Sort::copy, copy(1000, 3000, 4096, 2, 1));
+  raw.entry(Sort::kernel, kernel(4000, 9000, 1, 2));
+  raw.entry(Sort::status, RawStatus{3, 1, 0, 1});
+  const Recording all = raw.read();
+  REQUIRE(all.series.size() == 2);
+  CHECK(title(all.series[0].question) == "copy cuda:0 pinned to device");
+  CHECK(all.series[0].samples[0].start_us == 0);
+  CHECK(all.series[0].samples[0].end_us == doctest::Approx(2));
+  CHECK(title(all.series[1].question) == "kernel cuda:0 axpy(float*, float*, float)");
+  CHECK(text_of(all.series[1].visits[0].axes) == "132x1x1 blocks of 256x1x1, 32 registers");
+  CHECK(all.processes[0].pid == 4711);
+  CHECK(all.processes[0].dropped == 3);
+  CHECK(all.processes[0].ended);
+
+  const std::size_t whole = raw.bytes.size();
+  for (std::size_t cut = sizeof(RawHeader); cut < whole; ++cut) {
+    RawBytes part = raw;
+    part.bytes.resize(cut);
+    CHECK_NOTHROW(part.read());
+  }
+  raw.bytes.resize(4);
+  CHECK_THROWS_AS(raw.read(), Error);
+}
+
+TEST_CASE("the driver's calls within one of the runtime are that one's") {
+  RawBytes raw;
+  raw.entry(Sort::name, RawName{1}, "cudaLaunchKernel_ptsz_v7000");
+  raw.entry(Sort::name, RawName{2}, "cuLaunchKernel");
+  raw.entry(Sort::call, RawCall{1000, 5000, 9, 10, 1, 0});
+  raw.entry(Sort::call, RawCall{2000, 4000, 9, 11, 2, 0});
+  raw.entry(Sort::call, RawCall{6000, 7000, 9, 12, 2, 0});  // by itself
+  raw.entry(Sort::kernel, kernel(8000, 9000, 3, 11));
+  const Recording all = raw.read();
+  REQUIRE(all.series.size() == 3);
+  CHECK(all.series[0].question.name == "unknown");  // the kernel's name was lost
+  CHECK(all.series[0].samples[0].correlation == 10);
+  CHECK(all.series[1].question.name == "cuLaunchKernel");
+  CHECK(all.series[1].samples.size() == 1);
+  CHECK(all.series[2].question.name == "cudaLaunchKernel");
+}
+
+TEST_CASE("the step is what repeats, and takes its measured time when it is played") {
+  const AppStep step = step_of(steps(1, 6000));
+  REQUIRE(step.items.size() == 3);
+  CHECK(step.steps == 20);
+  CHECK(step.items[0].activity == Activity::copy);
+  CHECK(step.items[0].blocks);
+  CHECK(step.items[1].activity == Activity::kernel);
+  CHECK(step.items[2].activity == Activity::wait);
+  CHECK(step.time_us.value == doctest::Approx(10000));  // 6000 + 5 + 3900 + 95, the kernel behind its launch
+  CHECK(step.copies_us == doctest::Approx(6000));
+  CHECK(step.covered == doctest::Approx(1));
+  CHECK(played_us(step) == doctest::Approx(step.time_us.value).epsilon(0.002));
+}
+
+TEST_CASE("pinned memory, and copies behind kernels") {
+  const AppStep step = step_of(steps(1, 6000));
+  const AppForecast of = forecast(step, costs());
+  CHECK(std::abs(of.off_by) < 0.002);
+  CHECK(of.pageable_us == doctest::Approx(6000));
+  const AppAdvice* pin = advice_of(of, AppChange::pinned);
+  REQUIRE(pin);
+  CHECK(pin->step_us == doctest::Approx(1342 + 3900 + 100).epsilon(0.01));
+  CHECK(pin->times.low > 1.8);
+  CHECK(pin->times.high < 2.0);
+  CHECK(!pin->needs_independence);
+  const AppAdvice* both = advice_of(of, AppChange::behind);
+  REQUIRE(both);
+  CHECK(both->needs_independence);
+  CHECK(both->step_us == doctest::Approx(3900 + 110).epsilon(0.01));  // of the copy nothing is left
+  CHECK(of.advice.front().times.value >= of.advice.back().times.value);
+}
+
+TEST_CASE("no advice where nothing is gained") {
+  // Pinned already, and as fast as it can be; the kernel waits for its own copy.
+  const AppForecast of = forecast(step_of(steps(2, 1342)), costs());
+  CHECK(!advice_of(of, AppChange::pinned));
+  CHECK(advice_of(of, AppChange::behind));
+  for (const AppAdvice& one : of.advice) CHECK(one.times.low > 1);
+  // A copy that costs nothing has nothing to hide.
+  CHECK(forecast(step_of(steps(2, 1)), costs()).advice.empty());
+}
+
+TEST_CASE("what does not repeat is no step") {
+  RawBytes raw;
+  for (std::uint32_t i = 1; i < 10; ++i) raw.entry(Sort::copy, copy(i * 100 * us, i * 100 * us + us, i * 4096, 2, i));
+  Trace trace;
+  CHECK_THROWS_AS(step_of(trace), Error);
+  trace.of<Records>() = raw.read().series;
+  CHECK_THROWS_AS(step_of(trace), Error);
+}
+
+}  // namespace record_test
