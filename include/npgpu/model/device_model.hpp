@@ -98,11 +98,11 @@ struct KernelTime {
 };
 
 // Its interval holds the figures' own intervals, what is not known of the kernel (how many accesses are in flight,
-// where `in_flight` is 0), and the model's own error: 6 % where arithmetic bounds it (20 % of fp16 and bf16), 10 %
-// where memory does, 15 % where both take about as long. These are the 95th percentiles, rounded up, of kept traces of
-// H200s, whose points the figures do not come from (see docs/streams.md). Throws Error(usage) where the counts are of
-// no kernel, no block fits the device, or a figure that it takes is not known: the sentence names the probe that
-// measures it.
+// where `in_flight` is 0), and the model's own error: 15 %
+// where arithmetic bounds it (20 % of fp16 and bf16), 24 % where memory does, 20 % where both take about as long. These
+// are the 95th percentiles, rounded up, of 380 kernels on an H200, whose shapes were drawn after the model was made
+// (see docs/dev/predictions.md). Throws Error(usage) where the counts are of no kernel, no block fits the device, or a
+// figure that it takes is not known: the sentence names the probe that measures it.
 KernelTime time_of_kernel(const DeviceModel&, const KernelCounts&);
 
 // The likely time alone: without intervals, for sweeps.

@@ -61,8 +61,9 @@ void pin(AppStep& step, const StreamCosts& costs, double worse) {
 // ---- copies behind kernels ----
 
 // Each copy in goes into a stream of its own, a step ahead: what followed it in its stream waits for the one that the
-// step before issued.
-void send_ahead(AppStep& step) {
+// step before issued. A copy that blocks its caller stays. The number of those that went.
+std::size_t send_ahead(AppStep& step) {
+  std::size_t sent = 0;
   constexpr std::uint32_t first_stream = 0xffff0000;
   std::uint32_t streams = 0;
   const std::size_t n = step.items.size();
@@ -76,12 +77,14 @@ void send_ahead(AppStep& step) {
         });
     if (follower == step.items.end()) continue;
     copy.stream = first_stream + streams++;
+    ++sent;
     follower->after.push_back({j, 1});
     // What waited for this very copy waits for what follows it.
     for (StepItem& other : step.items)
       if (other.activity == Activity::wait)
         std::erase_if(other.after, [&](const StepItem::Dependence& d) { return d.item == j; });
   }
+  return sent;
 }
 
 // ---- small copies together ----
@@ -212,6 +215,12 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
   AppForecast of;
   of.as_it_is_us = played_us(step);
   of.off_by = of.as_it_is_us / step.time_us.value - 1;
+  if (!costs.device_name.empty() && !step.device_name.empty() && costs.device_name != step.device_name) {
+    of.notes.push_back(fmt::format(
+        "the costs are those of {}: what would make the step faster is not known there, as its times are those of {}",
+        costs.device_name, step.device_name));
+    return of;
+  }
   for (const StepItem& item : step.items)
     if (is_pageable_copy(item)) of.pageable_us += item.device_us;
   Gains gains(step, of);
@@ -220,10 +229,12 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
   pinned.each([&](AppStep& s, double worse) { pin(s, costs.costs, worse); });
   if (has_pageable) gains.add(AppChange::pinned, "pinned memory", pinned, false, "");
   ChangedStep ahead = pinned;
-  ahead.each([&](AppStep& s, double) { send_ahead(s); });
-  gains.add(AppChange::behind,
-            has_pageable ? "pinned memory, and copies behind the kernels" : "copies behind the kernels", ahead, true,
-            independent);
+  std::size_t sent = 0;
+  ahead.each([&](AppStep& s, double) { sent = send_ahead(s); });
+  if (sent)
+    gains.add(AppChange::behind,
+              has_pageable ? "pinned memory, and copies behind the kernels" : "copies behind the kernels", ahead, true,
+              independent);
   ChangedStep batched(step);
   Batches batches;
   batched.each([&](AppStep& s, double worse) { batches = batch(s, costs.costs, worse); });
@@ -243,7 +254,7 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
   constexpr double better = 0.98;
   const auto least = std::ranges::min_element(of.advice, {}, &AppAdvice::step_us);
   if (of.advice.size() > 1 && played_us(together.likely) / (1 + of.off_by) < better * least->step_us)
-    gains.add(AppChange::all, "all of these", together, true, independent);
+    gains.add(AppChange::all, "all of these", together, sent > 0, "under all of their conditions");
   std::ranges::stable_sort(of.advice, std::greater<>(), [](const AppAdvice& one) { return one.times.value; });
   if (std::abs(of.off_by) > 0.05)
     of.notes.push_back(

@@ -130,11 +130,10 @@ Section gpus_section(const Overview& all, std::size_t least) {
       all.gpus, [](const DeviceOverview& gpu) { return !fact_text(gpu.facts, "pci_bus_id").empty(); });
   std::vector<std::vector<std::string>> figures;  // of each GPU
   for (const DeviceOverview& gpu : all.gpus)
-    figures.push_back(
-        {copy_cell(all, gpu, Direction::h2d), copy_cell(all, gpu, Direction::d2h),
-         largest_rate(gpu, Pattern::duplex, Direction::h2d), copy_cell(all, gpu, Direction::d2d),
-         figure_cell(gpu.bandwidth, "read", 1e-9), figure_cell(gpu.compute, "fp32", 1e-12), memory_latency(gpu),
-         figure_cell(gpu.calls, "launch", 1)});
+    figures.push_back({copy_cell(all, gpu, Direction::h2d), copy_cell(all, gpu, Direction::d2h),
+                       largest_rate(gpu, Pattern::duplex, Direction::h2d), copy_cell(all, gpu, Direction::d2d),
+                       figure_cell(gpu.bandwidth, "read", 1e-9), figure_cell(gpu.compute, "fp32", 1e-12),
+                       memory_latency(gpu), figure_cell(gpu.calls, "launch", 1)});
   const std::pair<const char*, int> headers[] = {{"H2D", 0},  {"D2H", 0},          {"both ways", 3}, {"D2D", 2},
                                                  {"read", 1}, {"fp32 TFLOP/s", 4}, {"memory ns", 6}, {"launch us", 7}};
   std::vector<Column> columns{left("GPUS (GB/s)"), left("health"), left("PCI", 5, any_bus)};
