@@ -133,7 +133,7 @@ def installed(build, place):
     check(done.returncode == 0, f"cmake --install: {done.stderr}")
     for name in ("bin/npgpu", "share/man/man1/npgpu.1", "share/npgpu/devices/h200.json", "share/npgpu/slurm/prolog"):
         check(os.path.exists(os.path.join(prefix, name)), f"the component program lacks {name}")
-    for name in ("lib", "include", "share/npgpu/plots"):
+    for name in ("lib/cmake", "include", "share/npgpu/plots"):
         check(not os.path.exists(os.path.join(prefix, name)), f"the component program has {name}")
     # Where pip puts things: the package finds the program that was installed with it.
     site = os.path.join(prefix, "lib", "python3", "site-packages")

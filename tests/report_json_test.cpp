@@ -51,12 +51,32 @@ TEST_CASE("the report's keys are a contract") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
   const json j = report(trace_of(sweep));
-  CHECK(keys(j) ==
-        std::vector<std::string>{"busy_sibling", "calls",  "collective_studies", "collectives",    "derived",
-                                 "document",     "drift",  "energies",           "energy_figures", "jobs",
-                                 "key_figures",  "matrix", "partition_studies",  "partitions",     "piece_tables",
-                                 "pieces",       "probes", "provenance",         "rooflines",      "run",
-                                 "soak_figures", "soaks",  "staged_messages",    "transfers",      "version"});
+  CHECK(keys(j) == std::vector<std::string>{"busy_sibling",
+                                            "calls",
+                                            "collective_studies",
+                                            "collectives",
+                                            "derived",
+                                            "document",
+                                            "drift",
+                                            "energies",
+                                            "energy_figures",
+                                            "jobs",
+                                            "key_figures",
+                                            "matrix",
+                                            "partition_studies",
+                                            "partitions",
+                                            "piece_tables",
+                                            "pieces",
+                                            "probes",
+                                            "provenance",
+                                            "records",
+                                            "rooflines",
+                                            "run",
+                                            "soak_figures",
+                                            "soaks",
+                                            "staged_messages",
+                                            "transfers",
+                                            "version"});
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
   const json& s = j["transfers"][0];
