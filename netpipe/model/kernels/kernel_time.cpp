@@ -30,6 +30,7 @@ constexpr double combines_in_loop = 6, combines_once = 2.2, combines_once_in_a_c
 constexpr double usual_knee = 4;
 constexpr double nearly = 0.03;  // of an operation's time
 constexpr double usual_operands = 3, fewest_operands = 2;
+constexpr auto by_compute = "npgpu probe compute measures it, with --type for other types than fp32";
 
 // What the time is made of: the figures in seconds, and which of them were looked up.
 class LookedUp {
@@ -100,7 +101,7 @@ class CountedKernel {
     written_ = std::isnan(c.bytes_written) ? 0.5 : std::clamp(c.bytes_written / c.bytes, 0.0, 1.0);
   }
 
-  TimeParts parts() {
+  TimeParts parts() const {
     TimeParts p;
     p.slots = resident_ * sms_;
     p.waves = blocks_ / p.slots;
@@ -108,11 +109,8 @@ class CountedKernel {
     KernelBound of_arithmetic = KernelBound::arithmetic, of_memory = KernelBound::memory_rate;
     if (c_.flops > 0) p.arithmetic = arithmetic(of_arithmetic);
     if (c_.bytes > 0) p.memory = memory(of_memory);
-    const double sharpness = in_step_              ? INFINITY
-                             : steps() > 1         ? combines_in_loop
-                             : issue_cycles_ > 1.5 ? combines_once
-                                                   : combines_once_in_a_cycle;
-    const double both = smooth_max(p.arithmetic, p.memory, sharpness);
+    const double both =
+        p.arithmetic > 0 && p.memory > 0 ? smooth_max(p.arithmetic, p.memory, sharpness()) : p.arithmetic + p.memory;
     p.time = both + p.launch;
     p.bound = p.launch > both ? KernelBound::launch : p.arithmetic > p.memory ? of_arithmetic : of_memory;
     if (const double full = std::ceil(p.waves); p.waves < 100) p.last_wave = full / p.waves;
@@ -148,19 +146,27 @@ class CountedKernel {
   }
   std::uint32_t count(const char* key) const { return saturated<std::uint32_t>(f_.known(key, 0)); }
 
+  double sharpness() const {
+    if (in_step_) return INFINITY;
+    if (steps() > 1) return combines_in_loop;
+    return issue_cycles() > 1.5 ? combines_once : combines_once_in_a_cycle;
+  }
+
+  std::string of_type(const char* figure, const char* of_fp32) const {
+    return c_.type == DataType::fp32 ? of_fp32 : fmt::format("instructions_{}_{}", name(c_.type), figure);
+  }
+  // For which an operation keeps its scheduler.
+  double issue_cycles() const {
+    return warp * f_.known("schedulers", 4) / f_.needed(of_type("lanes", "lanes"), by_compute);
+  }
+
   // N multiply-adds of a thread, i of them at once, take N * max(latency / i, q * c): q warps on the busiest scheduler
   // of the busiest multiprocessor, each of whose instructions keeps it for c. Waves follow one another.
-  double arithmetic(KernelBound& bound) {
-    const std::string of_type = c_.type == DataType::fp32 ? "" : "instructions_" + std::string(name(c_.type)) + '_';
-    constexpr auto by_compute = "npgpu probe compute measures it, with --type for other types than fp32";
+  double arithmetic(KernelBound& bound) const {
     const double clock = f_.needed("shader_clock_mhz", by_compute) * 1e6;
-    const double latency = f_.needed(of_type.empty() ? "fma_latency_cycles" : of_type + "cycles", by_compute) / clock;
-    const double schedulers = f_.known("schedulers", 4);
-    const double lasts_issuing =
-        warp * schedulers / f_.needed(of_type.empty() ? "lanes" : of_type + "lanes", by_compute) / clock;
-    const double each = c_.flops / 2 / threads_;
-    issue_cycles_ = lasts_issuing * clock;
-    const double issue = lasts_issuing * reading(issue_cycles_);
+    const double latency = f_.needed(of_type("cycles", "fma_latency_cycles"), by_compute) / clock;
+    const double schedulers = f_.known("schedulers", 4), cycles = issue_cycles();
+    const double issue = cycles / clock * reading(cycles), each = c_.flops / 2 / threads_;
     // Where blocks come and go, every scheduler gets its share of their warps.
     const auto wave = [&](double blocks, bool come_and_go) {
       double warps = std::ceil(blocks / sms_) * block_warps_ / schedulers;
@@ -257,8 +263,7 @@ class CountedKernel {
   double operands_, blocks_, threads_, sms_, knee_;
   bool in_step_;
   double block_warps_ = 1, resident_ = 1;
-  double written_ = 0.5;            // of the bytes
-  double issue_cycles_ = INFINITY;  // for which an operation keeps its scheduler; there are none
+  double written_ = 0.5;  // of the bytes
 };
 
 void refuse_counts(const KernelCounts& c) {
