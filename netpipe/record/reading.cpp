@@ -14,6 +14,7 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/devices/cuda/called.hpp"
 #include "netpipe/record/raw.hpp"
 
 namespace npgpu::record {
@@ -74,9 +75,6 @@ std::string sound(std::string text) {
 }
 
 constexpr std::string_view kinds_of_waits[] = {"unknown", "event", "event in a stream", "stream", "context"};
-
-// As a user of that process calls it.
-std::string gpu_called(std::uint32_t number) { return fmt::format("cuda:{}", number); }
 
 std::string uuid_text(const std::uint8_t (&bytes)[16]) {
   if (std::ranges::all_of(bytes, [](std::uint8_t b) { return b == 0; })) return {};
@@ -231,7 +229,7 @@ class RawReader {
     RawDevice raw{};
     if (!take(raw)) return false;
     DeviceInfo& info = of_.devices[raw.number];
-    info.id = gpu_called(raw.number);
+    info.id = cuda::gpu_called(raw.number);
     info.name = sound(rest());
     info.uuid = uuid_text(raw.uuid);
     info.pci_bus_id = sound(std::string(raw.pci_bus_id, ::strnlen(raw.pci_bus_id, sizeof raw.pci_bus_id)));
@@ -356,7 +354,7 @@ Recording read_raw_files(std::span<const std::filesystem::path> paths) {
         e.question.device = "host";
       } else {
         const DeviceInfo& device = file.devices[e.device];
-        e.question.device = gpu_called(e.device);
+        e.question.device = cuda::gpu_called(e.device);
         key = device.uuid + device.name;
         sorted.devices.try_emplace(key, &device);
       }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "netpipe/devices/cuda/called.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/nvml/nvml.hpp"
 
@@ -174,7 +175,7 @@ std::optional<Loss> find_loss() {
   if (!all) return std::nullopt;
   std::vector<const DeviceInfo*> gpus;
   for (const DeviceInfo& info : *all) gpus.push_back(&info);
-  const std::string current = fmt::format("cuda:{}", current_ordinal);
+  const std::string current = gpu_called(static_cast<std::uint32_t>(current_ordinal));
   std::ranges::stable_partition(gpus, [&](const DeviceInfo* info) { return info->id == current; });
   for (const DeviceInfo* info : gpus)
     if (const auto evidence = nvml::why_lost(info->pci_bus_id)) return Loss{info->id, *evidence};

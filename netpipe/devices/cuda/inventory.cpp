@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "netpipe/devices/cuda/called.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
@@ -99,7 +100,7 @@ DeviceInfo describe_working(int ordinal) {
   check(cudaDeviceGetPCIBusId(bus, sizeof bus, ordinal), fmt::format("asking cuda:{} for its bus id", ordinal));
 
   DeviceInfo info;
-  info.id = fmt::format("cuda:{}", ordinal);
+  info.id = gpu_called(static_cast<std::uint32_t>(ordinal));
   info.name = properties.name;
   info.memory_bytes = properties.totalGlobalMem;
   info.uuid = uuid_text(properties.uuid);
@@ -131,7 +132,7 @@ DeviceInfo describe(int ordinal) {
     return describe_working(ordinal);
   } catch (const Error& e) {
     DeviceInfo info;
-    info.id = fmt::format("cuda:{}", ordinal);
+    info.id = gpu_called(static_cast<std::uint32_t>(ordinal));
     info.name = "not readable";
     info.facts.emplace_back("error", std::string(e.what()));
     info.facts.emplace_back("failure", std::string(name(failure_of(e.kind()))));
@@ -161,7 +162,8 @@ class Gpus final : public DeviceFamily {
     if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"))
       count = std::min(count, static_cast<unsigned>(std::ranges::count(std::string_view(visible), ',')) + 1);
     std::vector<std::string> all;
-    for (unsigned ordinal = 0; ordinal < count; ++ordinal) all.push_back(fmt::format("cuda:{}", ordinal));
+    for (unsigned ordinal = 0; ordinal < count; ++ordinal)
+      all.push_back(gpu_called(static_cast<std::uint32_t>(ordinal)));
     return all;
   }
   Facts census() const override { return nvml::census_of_machine(inventory()); }
