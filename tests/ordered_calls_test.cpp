@@ -21,7 +21,7 @@ const fs::path root = NPGPU_SOURCE_DIR;
 
 // These time the default stream itself, and its forms without a stream; the channel waits for the whole device before a
 // point, and for the default stream in settle(), before anything is compared.
-const std::vector<std::string> measured_calls{"netpipe/modules/cudaMemcpy.cpp", "netpipe/calls/cuda.cpp"};
+const std::vector<std::string> measured_calls{"netpipe/modules/cudaMemcpy.cpp", "netpipe/calls/blocking_copies.hpp"};
 
 std::string without_comments(const std::string& text) { return std::regex_replace(text, std::regex("//[^\n]*"), ""); }
 

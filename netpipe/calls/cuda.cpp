@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "netpipe/calls/after_free.hpp"
+#include "netpipe/calls/blocking_copies.hpp"
 #include "netpipe/calls/timed.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
@@ -160,17 +161,10 @@ class CudaCallRunner final : public Runner<Calls> {
       case Call::memset:
         return time([&] { check(cudaMemsetAsync(memory_.data(), set_, shape_.bytes, s), "setting memory"); },
                     until_done);
-      case Call::copy_in:
-        return time(
-            [&] { check(cudaMemcpy(memory_.data(), host_.data(), shape_.bytes, cudaMemcpyHostToDevice), "copying"); },
-            until_default_done);
-      case Call::copy_within: {
-        const auto copy = [&] {
-          check(cudaMemcpy(copied_.data(), copied_.data() + shape_.bytes, shape_.bytes, cudaMemcpyDeviceToDevice),
-                "copying");
-        };
-        return time(copy, until_default_done);
-      }
+      case Call::copy_in: return time([&] { copy_in(memory_.data(), host_.data(), shape_.bytes); }, until_default_done);
+      case Call::copy_within:
+        return time([&] { copy_within(copied_.data(), copied_.data() + shape_.bytes, shape_.bytes); },
+                    until_default_done);
       case Call::malloc_free: {
         void* memory = nullptr;
         return time([&] {
@@ -294,7 +288,10 @@ class CudaCallRunner final : public Runner<Calls> {
         set_ ^= 0xff;
         std::ranges::fill(host_, std::byte{set_});
         const bool within = case_.call == Call::copy_within;
-        if (within) check(cudaMemset(copied_.data() + shape_.bytes, set_, shape_.bytes), "setting memory");
+        if (within) {
+          check(cudaMemsetAsync(copied_.data() + shape_.bytes, set_, shape_.bytes, stream()), "setting memory");
+          wait();
+        }
         (void)measure(1, nullptr);
         std::vector<unsigned char> seen(shape_.bytes);
         check(cudaMemcpyAsync(seen.data(), (within ? copied_ : memory_).data(), seen.size(), cudaMemcpyDeviceToHost,
