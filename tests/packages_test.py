@@ -133,8 +133,11 @@ def installed(build, place):
     check(done.returncode == 0, f"cmake --install: {done.stderr}")
     for name in ("bin/npgpu", "share/man/man1/npgpu.1", "share/npgpu/devices/h200.json", "share/npgpu/slurm/prolog"):
         check(os.path.exists(os.path.join(prefix, name)), f"the component program lacks {name}")
-    for name in ("lib/cmake", "include", "share/npgpu/plots"):
+    for name in ("include", "share/npgpu/plots"):
         check(not os.path.exists(os.path.join(prefix, name)), f"the component program has {name}")
+    # What record loads into applications, and nothing that one would link or import.
+    libraries = [os.path.relpath(os.path.join(folder, file), prefix) for folder, _, files in os.walk(os.path.join(prefix, "lib")) for file in files]
+    check(libraries == ["lib/npgpu/libnpgpu_record.so"], f"libraries of the component program: {libraries}")
     # Where pip puts things: the package finds the program that was installed with it.
     site = os.path.join(prefix, "lib", "python3", "site-packages")
     shutil.copytree(os.path.join(ROOT, "plots", "npgpu"), os.path.join(site, "npgpu"))
