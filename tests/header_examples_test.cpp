@@ -57,7 +57,8 @@ TEST_CASE("the example of each public header runs, and prints what it says") {
                                   {"h200_energy.h5", "energy.h5"},
                                   {"h200_gemm.h5", "gemm.h5"},
                                   {"h200_partition.h5", "partition.h5"},
-                                  {"h200x2_matrix.h5", "matrix.h5"}})
+                                  {"h200x2_matrix.h5", "matrix.h5"},
+                                  {"h200_record.h5", "app.h5"}})
     fs::create_symlink(traces / trace, folder / as);
   write_rank_trace(folder / "rank.h5");
   const fs::path before = fs::current_path();

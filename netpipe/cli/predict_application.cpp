@@ -58,10 +58,7 @@ int predict_application(const Options& options, const Trace& trace) {
   const AppStep step = step_of(trace);
   const auto other = options.maybe("on");
   const CostsAndSource node = other ? costs_named(*other) : costs_of_model(step);
-  AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs)};
-  if (!node.costs.device_name.empty() && !step.device_name.empty() && node.costs.device_name != step.device_name)
-    of.forecast.notes.push_back(fmt::format("the application ran on {}: its kernels are taken to last as long on {}",
-                                            step.device_name, node.costs.device_name));
+  const AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs)};
   if (options.on("json")) app_forecast_json(std::cout, of);
   else app_forecast_text(std::cout, of, terminal_style());
   return exit_code::done;

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from npgpu_run import PROGRAM, Checks, below, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, below, folder, run
 
 check = Checks()
 APP = sys.argv[2]
@@ -83,4 +83,12 @@ with folder() as where:
     check(run("predict", at("app.h5")).code == 2, "a device that nobody knows needs --on")
     check(run("predict", at("many.h5"), "--on", TWIN).code == 0, "a hundred thousand kernels")
     check("no simulated device 'sim:nothing'" in (err := run("predict", at("killed.h5"), "--on", "nothing").err), err)
+# A recording of an H200; the same program in its other forms took 2.947 and 1.726 ms a step there.
+kept = os.path.join(SOURCE, "data", "traces")
+of = json.loads(run("predict", os.path.join(kept, "h200_record.h5"), "--on", os.path.join(kept, "h200_node.h5"), "--json").out)
+check(abs(of["played_us"] / of["step_us"]["value"] - 1) < 0.05, f"the step as it is: {of['played_us']}")
+steps = {one["change"]: one["step_us"] for one in of["advice"]}
+check(abs(steps["pinned"] / 2947 - 1) < 0.1 and abs(steps["behind"] / 1726 - 1) < 0.1, f"{steps}")
+elsewhere = json.loads(run("predict", os.path.join(kept, "h200_record.h5"), "--on", "gtx480", "--json").out)
+check(not elsewhere["advice"] and any("not known there" in note for note in elsewhere["notes"]), f"{elsewhere['notes']}")
 check.finish()

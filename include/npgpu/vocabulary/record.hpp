@@ -1,5 +1,5 @@
 // What an application asked of its GPUs, and when they did it: copies, kernels, memsets, waits and calls, as NVIDIA's
-// profiling interface (CUPTI) reported them. Nothing here was measured by npgpu itself: a case is what was done, its
+// profiling interface (CUPTI) reported them. npgpu itself measured nothing here: a case is what was done, its
 // axes are how large, and its samples are every time it was done.
 //
 // Example:
