@@ -29,10 +29,10 @@ struct DeviceModel {
   std::string device{}, device_name{}, device_uuid{};
   bool simulated = false;
   std::string compute_capability{};  // "9.0", of a GPU of NVIDIA; empty where nobody says
-  // By key; the method says where a figure comes from: measured by which probe, told by the driver, or assumed. A key
-  // that is not there is not known.
+  // By key; the method says where a figure comes from: measured by which probe, reported by the driver, or assumed. A
+  // key that is not there is not known.
   std::map<std::string, Estimate, std::less<>> figures{};
-  std::vector<std::string> warnings{};  // a sentence each: where what was measured contradicts what the driver tells
+  std::vector<std::string> warnings{};  // a sentence each: where what was measured contradicts what the driver reports
 
   double at(std::string_view key) const;                    // NaN where it is not known
   double at(std::string_view key, double otherwise) const;  // with what holds where it is not known

@@ -67,7 +67,7 @@ class KernelMeasuring {
 
   void tell() {
     const auto told = [&](const std::string& key, double value) {
-      if (value > 0) add(key, value, "told by the driver");
+      if (value > 0) add(key, value, "reported by the driver");
     };
     told("blocks", layout_.max_blocks_per_unit);
     told("warps", layout_.max_threads_per_unit / warp_lanes);
@@ -91,11 +91,11 @@ class KernelMeasuring {
       add("sms", ran, "counted: multiprocessors that ran blocks");
       if (told && ran != told)
         into_.warnings.push_back(
-            fmt::format("{} of the {} multiprocessors that the driver tells ran blocks: {} are "
-                        "counted on",
+            fmt::format("{} of the {} multiprocessors that the driver reports ran blocks; figures and times "
+                        "are those of {}",
                         ran, told, ran));
     } else if (told) {
-      add("sms", told, "told by the driver");
+      add("sms", told, "reported by the driver");
     }
     add("schedulers", 4, "assumed: of every multiprocessor since compute capability 3.0");
   }
@@ -121,7 +121,7 @@ class KernelMeasuring {
     if (std::isnan(at("shader_clock_mhz"))) {
       const double mhz = one_all->clock_mhz > 0 ? one_all->clock_mhz : layout_.clock_mhz;
       add("shader_clock_mhz", mhz,
-          one_all->clock_mhz > 0 ? "cycles over time, probe compute" : "the highest, told by the driver");
+          one_all->clock_mhz > 0 ? "cycles over time, probe compute" : "the highest clock that the driver reports");
     }
     const double clock = at("shader_clock_mhz") * 1e6;
     follow(prefix.empty() ? "fma_latency_cycles" : prefix + "cycles", 2 * clock / one_one->rate.value, one_one->rate,

@@ -94,8 +94,8 @@ Parameter of_corners(const Corners& corners, std::string name, Estimate estimate
   return p;
 }
 
-// Blocks divide evenly among the multiprocessors that the driver tells. Among fewer they do not, and some wait for the
-// busiest: how many times faster the blocks of a shape would go if they did, by the time that the model gives them.
+// Blocks divide evenly among the multiprocessors that the driver reports. Among fewer they do not, and some wait for
+// the busiest: how many times faster the blocks of a shape would go if they did, by the time that the model gives them.
 class EvenBlocks {
  public:
   explicit EvenBlocks(const ProbeSeries& series) : type_(series.question.type) {
