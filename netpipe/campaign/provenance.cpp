@@ -38,7 +38,9 @@ Facts variables(bool (*wanted)(const std::string&)) {
   return facts;
 }
 
-Facts device_facts(const DeviceInfo& device) {
+}  // namespace
+
+Facts known_facts(const DeviceInfo& device) {
   Facts facts{{"id", device.id},
               {"name", device.name},
               {"simulated", std::int64_t{device.simulated}},
@@ -55,6 +57,13 @@ Facts device_facts(const DeviceInfo& device) {
   if (!device.host_nodes.empty())
     facts.emplace_back("host_nodes", fmt::format("{}", fmt::join(device.host_nodes, ", ")));
   add_new(facts, device.facts);
+  return facts;
+}
+
+namespace {
+
+Facts with_counters(const DeviceInfo& device) {
+  Facts facts = known_facts(device);
   add_new(facts, devices::counters(device.id));
   return facts;
 }
@@ -125,10 +134,10 @@ TraceRoot trace_root(const std::string& plan, const std::string& argv, std::uint
 
 Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<std::string>& left_out) {
   Provenance all{{"build", build_facts()}};
-  all.emplace_back("host", device_facts(devices::find("host")));
+  all.emplace_back("host", with_counters(devices::find("host")));
   int gpus = 0;
   for (const DeviceInfo& device : devices)
-    if (device.id != "host") all.emplace_back("gpu" + std::to_string(gpus++), device_facts(device));
+    if (device.id != "host") all.emplace_back("gpu" + std::to_string(gpus++), with_counters(device));
   // Where all devices are simulated, this machine's GPUs are nobody's business.
   if (std::ranges::any_of(devices, [](const DeviceInfo& device) { return !device.simulated; }))
     if (Facts census = devices::census(); !census.empty()) all.emplace_back("census", std::move(census));

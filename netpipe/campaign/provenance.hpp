@@ -21,6 +21,9 @@ std::string utc_text(const char* format);  // now, as strftime() writes it
 
 void add_new(Facts&, const Facts& more);  // those whose names are not there yet
 
+// What is known of a device, without asking it anything.
+Facts known_facts(const DeviceInfo&);
+
 // `argv`: the command line. `seed`: of the order of visits.
 TraceRoot trace_root(const std::string& plan, const std::string& argv, std::uint64_t seed = 0);
 // build, host, gpu0.. (the devices given), slurm and environment where there is something to say, and what the plan

@@ -99,7 +99,10 @@ process::Ending run_application(const std::vector<std::string>& words) {
 }
 
 void write_trace(TraceWriter& writer, const record::Recording& recording) {
-  for (const auto& [group, facts] : campaign::provenance(recording.devices, {})) writer.note(group, facts);
+  for (const auto& [group, facts] : campaign::provenance({}, {})) writer.note(group, facts);
+  // The application may see other GPUs than npgpu, or call them otherwise: nothing is asked of them here.
+  for (std::size_t i = 0; i < recording.devices.size(); ++i)
+    writer.note(fmt::format("gpu{}", i), campaign::known_facts(recording.devices[i]));
   for (std::size_t i = 0; i < recording.processes.size(); ++i)
     writer.note(fmt::format("process_{}", i), record::facts_of(recording.processes[i]));
   for (const RecordSeries& series : recording.series) {
