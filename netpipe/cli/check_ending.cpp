@@ -234,13 +234,26 @@ std::string nagios_line(const CheckReport& check, int code, std::string said) {
                      one_line(figures));
 }
 
-// What is wrong and the verdict, in as many characters as a pager shows: what is wrong is cut, and not the verdict.
+// The first failure that the verdict rests on, in a sentence.
+std::string worst_text(const CheckReport& check) {
+  for (const HealthFinding& finding : check.findings)
+    if (finding.health == Health::fail && finding.if_failed == check.verdict) return finding.text;
+  return {};
+}
+
+// What is wrong and the verdict, in as many characters as a pager shows: what is wrong is cut, and not the verdict. The
+// worst of it is there in a sentence, too, where that leaves room for what follows the line.
 std::string short_line(const CheckReport& check, const std::string& verdict) {
   constexpr std::size_t most = 160;
   constexpr std::string_view cut = " ...; ";
   std::string reason = check_reason(check);
   if (reason.empty()) return verdict;
-  if (reason.size() + 2 + verdict.size() <= most) return reason + "; " + verdict;
+  if (const std::size_t size = reason.size() + 2 + verdict.size(); size <= most) {
+    constexpr std::size_t follows = 10;
+    const std::string worst = worst_text(check);
+    const bool has_room = !worst.empty() && size + 2 + worst.size() + follows <= most;
+    return reason + "; " + verdict + (has_room ? ": " + worst : "");
+  }
   const std::size_t left = most > verdict.size() + cut.size() ? most - verdict.size() - cut.size() : 0;
   reason.resize(std::min(reason.size(), std::max<std::size_t>(left, 40)));
   reason.resize(std::min(reason.size(), reason.find_last_of(",; ")));
