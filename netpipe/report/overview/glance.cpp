@@ -81,7 +81,7 @@ class Glance {
       std::string text = fmt::format("predicted: {} in, {:g} ms, {} out: {}", size_text(a.job.in_bytes),
                                      a.job.kernel.count() * 1e3, size_text(a.job.out_bytes), short_time_text(a.one_us));
       if (a.enough_chunks > 1)
-        text += fmt::format(", as {} in {} {}", counted(a.enough_chunks, "chunk"), counted(a.enough, "stream"),
+        text += fmt::format("; {}, {}: {}", counted(a.enough_chunks, "chunk"), counted(a.enough, "stream"),
                             short_time_text(a.enough_us));
       times.notes.push_back(std::move(text));
     }
