@@ -166,7 +166,7 @@ with folder() as where:
                     series["samples"][:] = samples
             one = study_of(at("edited.h5"))["operations"][0]
             check(one["verdict"] == "slow" and one["slowed_by"].startswith(why) and why in one["why"], str(one))
-            judged = run("check", "--trace", at("edited.h5"))
+            judged = run("check", "--trace", at("edited.h5"), "--all")
             check(judged.code == 3 and f"why: {why}" in " ".join(judged.out.split()), f"{judged.code} {judged.out[:1500]}")
 
     # A check of the whole node has an all-reduce of a small and of a large size, by the limit of its own links.
