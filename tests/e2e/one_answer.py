@@ -75,7 +75,7 @@ with folder() as where:
     check(len(seen) >= 5 and (1, 1) in seen, f"jobs that differ, some not to be split: {seen}")
 
     # The report's example is a job as any other.
-    said = re.search(r"predicted: 64 MiB in, 1 ms, 64 MiB out: .*", run("report", NODE).out)
-    screen = run("predict", NODE, "--bytes-in", "64MiB", "--kernel-ms", "1", "--bytes-out", "64MiB").out
-    check(said and form_in(said[0]) == form_in(screen), f"report: {said}, predict: {screen[:100]}")
+    said = re.search(r"predicted of 64 MiB in, a kernel of 1 ms, 64 MiB out:\n +(.*)", run("report", NODE).out)
+    screen = run("predict", NODE, "--bytes-in", "64MiB", "--kernel-ms", "1", "--bytes-out", "64MiB").out.split("\n", 1)[0]
+    check(said and said[1] == screen, f"report: {said}, predict: {screen}")
 check.finish()

@@ -78,12 +78,9 @@ class Glance {
     times.is_joined = true;
     if (!device_.advice.empty()) {
       const StreamAdvice& a = device_.advice.front();
-      std::string text = fmt::format("predicted: {} in, {:g} ms, {} out: {}", size_text(a.job.in_bytes),
-                                     a.job.kernel.count() * 1e3, size_text(a.job.out_bytes), short_time_text(a.one_us));
-      if (a.enough_chunks > 1)
-        text += fmt::format("; {}, {}: {}", counted(a.enough_chunks, "chunk"), counted(a.enough, "stream"),
-                            short_time_text(a.enough_us));
-      times.notes.push_back(std::move(text));
+      times.notes.push_back(fmt::format("predicted of {} in, a kernel of {:g} ms, {} out:", size_text(a.job.in_bytes),
+                                        a.job.kernel.count() * 1e3, size_text(a.job.out_bytes)));
+      times.notes.push_back(split_time_text(a.job, a.enough_chunks, a.enough, a.enough_us, a.one_us));
     }
     asked_.clear();
     constexpr std::size_t most_energies = 6;
