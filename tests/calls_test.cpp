@@ -80,6 +80,20 @@ TEST_CASE("arguments cost by their bytes") {
         doctest::Approx(7));
 }
 
+TEST_CASE("a small copy from pageable memory returns before it is done, and one within the device always does") {
+  const Device device(
+      nlohmann::json{{"call_copy_in_us", 9}, {"call_copy_within_us", 4}, {"early_return_bytes", 65536}});
+  const auto copy = [&](Call call, std::uint64_t bytes) {
+    return run({{device.id(), call, Spacing::alone}, {.bytes = bytes}}, 1);
+  };
+  CHECK(copy(Call::copy_in, 64 * KiB).host_us == doctest::Approx(9));
+  CHECK(copy(Call::copy_in, 64 * KiB).done_us > 10);
+  const CallSample large = copy(Call::copy_in, MiB);
+  CHECK(large.done_us == doctest::Approx(large.host_us + 3));  // the latency and the wait
+  CHECK(copy(Call::copy_within, 64 * MiB).host_us == doctest::Approx(4));
+  CHECK(copy(Call::copy_within, 64 * MiB).done_us > 5);
+}
+
 TEST_CASE("a chain costs the device, a fork the call, and instantiating both") {
   const Device device;
   const auto graph = [&](Call call, GraphForm form) {

@@ -159,6 +159,7 @@ Trace graphs() {
     add(trace, Call::graph_launch, GraphForm::chain, nodes, graph);
     add(trace, Call::graph_instantiate, GraphForm::chain, nodes, 2 * 70.0);  // returns after 70 us
   }
+  add(trace, Call::default_launches, GraphForm::chain, 4, 17.0);
   return trace;
 }
 
@@ -226,6 +227,7 @@ TEST_CASE("the report has one table of graphs, and says from which length they p
   CHECK(out.str().find("chain of 16") != std::string::npos);
   CHECK(out.str().find("18 launches") != std::string::npos);
   CHECK(out.str().find("a chain is done sooner as a graph from 4 kernels on") != std::string::npos);
+  CHECK(out.str().find("chain of 4 with every other launch in the default stream") != std::string::npos);
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }

@@ -126,6 +126,14 @@ void graphs(Document& doc, const std::vector<CallSeries>& all, const std::string
   doc.gap();
   doc.table(std::move(table));
   doc.note("one by one, graph: alone, until the work is done; a chain's kernels wait for each other, a fork's do not");
+  const auto longest = std::ranges::max_element(
+      rows, {}, [](const auto& row) { return std::isfinite(row.default_us.value) ? row.nodes : 0; });
+  if (std::isfinite(longest->default_us.value))
+    doc.note(
+        fmt::format("{} of {} with every other launch in the default stream, which waits for the other streams: {} us "
+                    "({} to {})",
+                    name(longest->form), longest->nodes, digits_text(longest->default_us.value),
+                    digits_text(longest->default_us.low), digits_text(longest->default_us.high)));
   if (std::ranges::none_of(rows, is_measured)) return;  // the API has no graphs, or was not asked for them
   doc.note(
       "pays after: launches of the graph that save what instantiating it took; never: its interval is not below that "

@@ -58,6 +58,7 @@ std::vector<GraphRow> graph_rows(const std::vector<CallSeries>& all_series, cons
           row.launches_us = s.done_us;
           row.launches_host_us = s.host_us;
           break;
+        case Call::default_launches: row.default_us = s.done_us; break;
         case Call::graph_launch:
           row.graph_us = s.done_us;
           row.graph_host_us = s.host_us;

@@ -16,6 +16,7 @@ struct GraphRow {
   std::uint32_t nodes = 0;
   Estimate launches_us, graph_us;            // until done
   Estimate launches_host_us, graph_host_us;  // until the call, or the last of them, returns
+  Estimate default_us;                       // launched one by one, every other in the default stream, until done
   Estimate instantiate_us, update_us;
   // Launches of the graph after which instantiating it was worth it; nothing where it saves nothing (intervals
   // overlap).
