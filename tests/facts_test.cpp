@@ -109,7 +109,7 @@ TEST_CASE("what a judgement reads has a row") {
   // Facts of simulated devices' hardware.
   const std::set<std::string> others{"sms"};
   const auto read = quoted_in(
-      root / "netpipe/model/health",
+      root / "netpipe/judge/health",
       {R"rx(\b(?:fact|text|counter|rise|state)\("([a-z0-9_]+)")rx", R"rx(_fact\([a-z_.*]+, "([a-z0-9_]+)")rx"});
   CHECK(read.size() > 50);
   for (const std::string& name : read) {

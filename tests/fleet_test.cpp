@@ -7,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "netpipe/model/judge.hpp"
+#include "netpipe/judge/judge.hpp"
 #include "npgpu/judge/fleet.hpp"
 #include "tests/made_sweep.hpp"
 

@@ -1,12 +1,12 @@
 // Rulings, references and messages.
-#include "netpipe/model/judge.hpp"
+#include "netpipe/judge/judge.hpp"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <vector>
 
-#include "netpipe/model/health/references.hpp"
+#include "netpipe/judge/health/references.hpp"
 #include "npgpu/model/figures.hpp"
 #include "npgpu/vocabulary/units.hpp"
 #include "tests/made_sweep.hpp"

@@ -87,15 +87,16 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"descriptions", {"engine"}},  // which the model links
       {"trace", {"engine", "process", "files"}},
       {"model", {"engine", "simulate"}},
-      {"report", {"engine", "model"}},
+      {"judge", {"engine", "model"}},
+      {"report", {"engine", "model", "judge"}},
       {"legacy", {"engine", "ranks", "modules"}},
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "simulate", "trace",
-        "model", "report", "campaign", "energy", "collectives", "record"}},
+        "model", "judge", "report", "campaign", "energy", "collectives", "record"}},
       {"energy", {"engine", "campaign", "modules", "probes"}},
       {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
       {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"campaign", {"engine", "process", "devices/host", "ranks", "trace", "model", "report"}},
+      {"campaign", {"engine", "process", "devices/host", "ranks", "trace", "model", "judge", "report"}},
   };
   // A room that is not listed is that of a kind of measurement.
   const std::set<std::string> of_kinds{"engine", "devices/host", "devices/simulated", "devices/cuda", "devices/opencl"};
@@ -129,8 +130,8 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");
       const bool kernel = from == "probes" && (one.file.ends_with(".cu") || one.file.ends_with(".cuh"));
-      const std::set<std::string> closed{"engine", "process",  "files",  "ranks",  "simulate", "trace",  "model",
-                                         "report", "campaign", "energy", "legacy", "cli",      "modules"};
+      const std::set<std::string> closed{"engine", "process", "files",    "ranks",  "simulate", "trace", "model",
+                                         "judge",  "report",  "campaign", "energy", "legacy",   "cli",   "modules"};
       const bool kind = !starts(from, "devices") && !closed.contains(from) && from != "probes" &&
                         (from != "jobs" || one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp"));
       CHECK((from == "devices/cuda" || module || kernel || (kind && !from.empty())));

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "netpipe/model/health/findings.hpp"
-#include "netpipe/model/health/references.hpp"
+#include "netpipe/judge/health/findings.hpp"
+#include "netpipe/judge/health/references.hpp"
 #include "npgpu/judge/health.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/units.hpp"

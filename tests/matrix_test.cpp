@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "netpipe/model/matrix/links.hpp"
+#include "netpipe/judge/matrix/links.hpp"
 #include "npgpu/judge/health.hpp"
 #include "tests/made_sweep.hpp"
 

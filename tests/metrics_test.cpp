@@ -1,12 +1,12 @@
-// Every metric of npgpu check has a row in netpipe/model/health/metrics.cpp, and where it is bad, a word and a why.
-#include "netpipe/model/health/metrics.hpp"
+// Every metric of npgpu check has a row in netpipe/judge/health/metrics.cpp, and where it is bad, a word and a why.
+#include "netpipe/judge/health/metrics.hpp"
 
 #include <doctest/doctest.h>
 
 #include <regex>
 
 #include "fact_page.hpp"
-#include "netpipe/model/health/findings.hpp"
+#include "netpipe/judge/health/findings.hpp"
 #include "npgpu/report/report.hpp"
 
 namespace metrics_test {
@@ -15,7 +15,7 @@ using namespace npgpu;
 
 namespace {
 
-const std::filesystem::path health = std::filesystem::path(NPGPU_SOURCE_DIR) / "netpipe/model/health";
+const std::filesystem::path health = std::filesystem::path(NPGPU_SOURCE_DIR) / "netpipe/judge/health";
 
 std::set<std::string> all_of(const std::string& text, const char* expression) {
   std::set<std::string> all;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "netpipe/model/health/metrics.hpp"
+#include "netpipe/judge/health/metrics.hpp"
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/series_text.hpp"

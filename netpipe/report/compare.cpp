@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "netpipe/model/compare/classes.hpp"
+#include "netpipe/judge/compare/classes.hpp"
 #include "netpipe/report/compare_items.hpp"
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"

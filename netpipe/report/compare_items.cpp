@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "netpipe/engine/algorithms.hpp"
-#include "netpipe/model/compare/classes.hpp"
+#include "netpipe/judge/compare/classes.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/layout.hpp"

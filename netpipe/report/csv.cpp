@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "netpipe/model/overview/parts.hpp"
+#include "netpipe/judge/overview/parts.hpp"
 #include "netpipe/report/csv_rows.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"

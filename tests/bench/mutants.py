@@ -16,8 +16,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build/mutants"
 SOURCE, BUILD = PLACE / "source", PLACE / "build"
-JUDGED = ["netpipe/engine/statistics.cpp", "netpipe/engine/schedule.cpp", "netpipe/model/judge.cpp",
-          "netpipe/model/compare/changes.cpp"]
+JUDGED = ["netpipe/engine/statistics.cpp", "netpipe/engine/schedule.cpp", "netpipe/judge/judge.cpp",
+          "netpipe/judge/compare/changes.cpp"]
 
 
 def run(*words, check=True, **how):
@@ -100,7 +100,7 @@ def main():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("file", nargs="*", default=JUDGED, help="sources, as netpipe/model/judge.cpp")
+    parser.add_argument("file", nargs="*", default=JUDGED, help="sources, as netpipe/judge/judge.cpp")
     parser.add_argument("--mutants", type=int, default=40, help="so many of a file that compile (40)")
     parser.add_argument("--seed", type=int, default=1, help="which of them (1)")
     parser.add_argument("--seconds", type=float, default=120, help="a mutant whose tests take longer is noticed (120)")

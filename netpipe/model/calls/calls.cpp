@@ -19,7 +19,7 @@ Estimate median_of(const CallSeries& series, const ByVisit& us) {
   return e;
 }
 
-CallResult summarized(const CallSeries& series, const CallPoint& point) {
+CallResult call_summary(const CallSeries& series, const CallPoint& point) {
   CallResult r = model::checked_result_of(series, point, "the call's work was wrong");
   if (r.is_wrong) return r;
   const ByVisit host_us = times_of(series, point, &CallSample::host_us),
@@ -38,7 +38,7 @@ CallResult summarized(const CallSeries& series, const CallPoint& point) {
 
 }  // namespace
 
-std::vector<CallResult> Calls::results(const CallSeries& series) { return model::of_each_point(series, summarized); }
+std::vector<CallResult> Calls::results(const CallSeries& series) { return model::of_each_point(series, call_summary); }
 
 }  // namespace npgpu
 

@@ -123,7 +123,7 @@ namespace npgpu {
 
 namespace {
 
-JobResult summarized(const JobSeries& series, const JobPoint& point) {
+JobResult job_summary(const JobSeries& series, const JobPoint& point) {
   JobResult r = model::checked_result_of(series, point, "results were wrong");
   r.work = not_measured;
   if (r.is_wrong) return r;
@@ -148,7 +148,7 @@ JobResult summarized(const JobSeries& series, const JobPoint& point) {
 }  // namespace
 
 std::vector<JobResult> Jobs::results(const JobSeries& series) {
-  std::vector<JobResult> all = model::of_each_point(series, summarized);
+  std::vector<JobResult> all = model::of_each_point(series, job_summary);
   for (JobResult& one : all) {
     JobShape unsplit = one.axes;
     unsplit.chunks = unsplit.streams = 1;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/model/overview/parts.hpp"
+#include "netpipe/judge/overview/parts.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
