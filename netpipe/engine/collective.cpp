@@ -55,6 +55,11 @@ std::optional<std::string> flaw_of(const CollectiveSize& size) {
   return std::nullopt;
 }
 
+std::optional<std::string> flaw_of(const CollectiveCase& c) {
+  if (devices_of(c).size() < 2) return fmt::format("is of '{}', and a collective is of two devices or more", c.devices);
+  return std::nullopt;
+}
+
 std::string text_of(const CollectiveSize& size) { return size_text(size.bytes); }
 
 double bus_factor(CollectiveOperation operation, std::size_t gpus) {

@@ -125,6 +125,7 @@ void facts_text(Document& doc, const TraceResults& of, std::size_t series_in_tra
       for (const auto& [name, why] : facts)
         if (name.starts_with("left_out")) doc.labelled("left out", fact_text(why));
   }
+  for (const std::string& doubt : trace.doubts) doc.labelled("not used", doubt + ", which cannot be");
 }
 
 // The runs of a merged file: a row for each; and the same as JSON.

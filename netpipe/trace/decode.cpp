@@ -238,7 +238,7 @@ trace::Contents read(const Address& address, Guard guard, Depth depth = Depth::w
     throw Error(ErrorKind::usage, fmt::format("{}: has {} run{}, counted from 0, and no run {}", address.file.string(),
                                               contents.count, contents.count == 1 ? "" : "s", *address.run));
   if (contents.runs.empty()) throw Error(ErrorKind::usage, address.file.string() + ": is a merged file without runs");
-  for (Trace& run : contents.runs) set_drifts(run);
+  for (Trace& run : contents.runs) set_doubts(run), set_drifts(run);
   return contents;
 }
 

@@ -63,7 +63,7 @@ process::Message read_one(std::uint32_t file, const std::filesystem::path& path,
     const auto bytes = read_file(path);
     process::limit_this_process(limits_for(bytes.size()));
     Contents contents = decode(bytes, path.string());
-    for (Trace& run : contents.runs) set_drifts(run);  // intervals are those of read_trace()
+    for (Trace& run : contents.runs) set_doubts(run), set_drifts(run);  // intervals are those of read_trace()
     if (contents.runs.size() != 1)
       throw Error(ErrorKind::usage,
                   fmt::format("is a merged file of {} runs: name the traces that it was merged from", contents.count));

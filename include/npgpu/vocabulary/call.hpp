@@ -52,6 +52,18 @@ enum class Call {
 };
 // Not part of all_calls(): see calls_of_frees().
 constexpr bool frees_memory(Call call) { return call >= Call::free && call != Call::function; }
+// Whether the device still works when the call has returned, so that the end of the work has a time of its own. After a
+// free and in a user's function it may.
+constexpr bool leaves_work(Call call) {
+  switch (call) {
+    case Call::event_elapsed:
+    case Call::stream_synchronize:
+    case Call::malloc_free:
+    case Call::graph_instantiate:
+    case Call::graph_update: return false;
+    default: return call < Call::free;
+  }
+}
 enum class Spacing {
   alone,         // the device is idle before every call
   back_to_back,  // all calls of a trial in a row, then one wait

@@ -171,6 +171,7 @@ using CollectivePoint = Point<Collectives>;
 using CollectiveResult = Result<Collectives>;
 
 std::optional<std::string> flaw_of(const CollectiveSize&);
+std::optional<std::string> flaw_of(const CollectiveCase&);
 std::string text_of(const CollectiveSize&);  // "4 MiB"
 
 // The bus bandwidth over the algorithm bandwidth, which is the size over the time, as nccl-tests defines them: it is

@@ -100,6 +100,8 @@ struct Trace {
   TraceRoot root;
   Provenance provenance;
   Kinds::Tuple<AllSeries> series;
+  // Values that cannot be, a text each: "gpu0: multiprocessors of -1". They are not in the trace; see set_doubts().
+  std::vector<std::string> doubts;
 
   template <class K> std::vector<Series<K>>& of() & { return std::get<AllSeries<K>>(series); }
   template <class K> const std::vector<Series<K>>& of() const& { return std::get<AllSeries<K>>(series); }

@@ -113,6 +113,7 @@ constexpr Metric all[] = {
     {"results", "wrong results"},
     {"errors"},
     {"figures"},
+    {"values", "values"},
     {"device_lost"},
     {"device_defect"},
     {"neighbours", "", &neighbour},

@@ -29,9 +29,9 @@ CallResult call_summary(const CallSeries& series, const CallPoint& point) {
   // A neighbour may slow the reads of a visit; what follows a free follows most of them.
   const ByVisit slowed = values_of(series, point, [](const CallSample& s) { return s.slowed; });
   if (2 * model::all_of(slowed).size() > r.trials) r.slowed = median_over_visits(slowed, "1");
-  const bool leaves_work = r.done_us.value > 0;
-  model::set_times(r, leaves_work ? done_us : host_us, series);
-  r.time_us = leaves_work ? r.done_us : r.host_us;
+  const bool is_done_later = leaves_work(series.question.call) || r.done_us.value > 0;
+  model::set_times(r, is_done_later ? done_us : host_us, series);
+  r.time_us = is_done_later ? r.done_us : r.host_us;
   if (!r.is_timed) r.why = "no usable trial";
   return r;
 }

@@ -1,0 +1,99 @@
+// Values that cannot be: they are not used, they are said, and no verdict is better for them.
+#include "tests/made_health.hpp"
+
+namespace doubts_test {
+
+using namespace made_health;
+using namespace npgpu;
+
+namespace {
+
+Trace sound() { return Made().at(55).trace(); }
+
+CheckVerdict verdict_with(Trace trace) {
+  set_doubts(trace);
+  return verdict_of(health_of(trace));
+}
+
+}  // namespace
+
+TEST_CASE("a sound trace raises no doubt, and what is not known is no doubt") {
+  Made made = Made().at(55);
+  made.before.emplace_back("numa_node", whole(-1));
+  made.before.emplace_back("peers_bytes_per_s", not_measured);
+  Trace trace = made.trace();
+  set_doubts(trace);
+  CHECK(trace.doubts.empty());
+}
+
+TEST_CASE("a fact that cannot be is taken out, by its range") {
+  for (const auto& [name, value] : {std::pair<const char*, double>{"multiprocessors", 0},
+                                    {"multiprocessors", -1},
+                                    {"max_pcie_lanes", 4.6e18},
+                                    {"ecc_uncorrected_volatile", -1},
+                                    {"power_limit_w", 0},
+                                    {"power_limit_w", not_measured},
+                                    {"slowdown_temperature_c", 5000},
+                                    {"memory_bytes_per_s", -1}}) {
+    CAPTURE(name);
+    CAPTURE(value);
+    Made made = Made().at(55);
+    std::erase_if(made.before, [&](const auto& fact) { return fact.first == name; });
+    made.before.emplace_back(name, value);
+    Trace trace = made.trace();
+    set_doubts(trace);
+    REQUIRE(trace.doubts.size() == 1);
+    CHECK(trace.doubts[0].starts_with(std::string("gpu0: ") + name + " of "));
+    CHECK(std::isnan(number_fact(trace.provenance[0].second, name)));
+    CHECK(finding(trace, "values").health == Health::unjudged);
+    CHECK(verdict_of(health_of(trace)) != CheckVerdict::ok);
+  }
+}
+
+TEST_CASE("times that cannot be become unknown, and each column has one sentence") {
+  Trace trace = sound();
+  TransferSeries& series = trace.of<Transfers>()[0];
+  series.visits[0].at_s = 1e300;
+  series.visits[1].wall_us = -1;
+  for (TransferSample& sample : series.samples) sample.host_us = -5;
+  set_doubts(trace);
+  REQUIRE(trace.doubts.size() == 3);
+  CHECK(trace.doubts[0] == title(series.question) + ", visits: at_s of 1e+300");
+  CHECK(trace.doubts[2].starts_with(title(series.question) + ", samples: host_us of -5 (and "));
+  CHECK(std::isnan(series.visits[0].at_s));
+  CHECK(std::isnan(series.samples[0].host_us));
+  CHECK(std::isfinite(finding(trace, "h2d_rate").value));  // its times are the device's
+}
+
+TEST_CASE("work of 0, or none, is a point without a figure") {
+  for (const double work : {0.0, -1.0, not_measured, std::numeric_limits<double>::infinity()}) {
+    CAPTURE(work);
+    Made made = Made().at(55);
+    made.probes = {probe_sweep()};
+    add_point(made.probes[0], {.blocks = 132, .threads = 256, .bytes = 4 * GiB}, work, {1000});
+    CHECK(verdict_with(made.trace()) == CheckVerdict::failed_to_run);
+  }
+}
+
+TEST_CASE("a launch whose end has no valid time is a point without a figure") {
+  for (const double done : {9.0, not_measured, -1.0}) {
+    Trace trace = sound();
+    CallSeries& calls = trace.of<Calls>().emplace_back();
+    calls.question = {"cuda:0", Call::launch, Spacing::alone};
+    calls.visits.push_back({});
+    calls.visits[0].axes.blocks = 1;
+    calls.visits[0].samples = 1;
+    calls.samples.push_back({.repeats = 1, .host_us = 3, .done_us = done});
+    set_doubts(trace);
+    const auto figures = find(health_of(trace), "figures");
+    CHECK(figures.has_value() == !(done > 0));
+    if (figures) CHECK(figures->text.find("launch") != std::string::npos);
+  }
+}
+
+TEST_CASE("a collective of one device is refused") {
+  CHECK(flaw_of(CollectiveCase{.devices = "cuda:0"})->find("two devices or more") != std::string::npos);
+  CHECK_FALSE(flaw_of(CollectiveCase{.devices = "cuda:0,cuda:1"}));
+}
+
+}  // namespace doubts_test
