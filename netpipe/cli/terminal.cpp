@@ -44,7 +44,15 @@ TextStyle terminal_style() {
   return style;
 }
 
-void complain(std::string_view what) { std::cerr << "npgpu: " + one_line(what) + '\n' << std::flush; }
+void complain(std::string_view what) {
+  // What a user typed may stand in it, however long.
+  constexpr std::size_t first = 1200, last = 300;
+  std::string text = one_line(what);
+  if (text.size() > first + last)
+    text = fmt::format("{} ... ({} characters) ... {}", text.substr(0, first), text.size() - first - last,
+                       text.substr(text.size() - last));
+  std::cerr << "npgpu: " + text + '\n' << std::flush;
+}
 
 void complain(const std::exception& e) {
   complain(e.what());

@@ -25,7 +25,7 @@ struct Range {
 constexpr double any = 1e30;
 constexpr Range of_time_s{0, 1e9};
 
-// Of a column with this unit.
+// For a column with this unit.
 Range range_of_unit(std::string_view unit) {
   if (unit == "s") return of_time_s;
   if (unit == "ms") return {0, of_time_s.high * 1e3};

@@ -42,9 +42,13 @@ class Saving {
     return result;
   }
   [[noreturn]] void fail(int error, const char* what) const {
-    throw Error(ErrorKind::failed, fmt::format("{}: cannot save {} bytes ({}): {}; {}", path_.string(), bytes_, what,
-                                               system_text(error), what_is_there(path_)));
+    throw Error(ErrorKind::failed,
+                fmt::format("{}: cannot save {} bytes ({}): {}; {}", path_.string(), bytes_, what, system_text(error),
+                            is_in_place ? "they are in their place, and may be lost if the machine stops now"
+                                        : what_is_there(path_)));
   }
+
+  bool is_in_place = false;  // the new file, and not what was there before
 
  private:
   const fs::path& path_;
@@ -144,7 +148,7 @@ Unfinished::~Unfinished() {
 }
 
 void replace_file(const fs::path& path, std::span<const std::byte> bytes, const std::string& tmp) {
-  const Saving saving(path, bytes.size());
+  Saving saving(path, bytes.size());
   const fs::path scratch = scratch_of(path, tmp), folder = folder_of(path);
   const EndingSignalsHeld held;
   if (::unlink(scratch.c_str()) != 0 && errno != ENOENT) saving.fail(errno, "remove an old temporary file");
@@ -169,6 +173,7 @@ void replace_file(const fs::path& path, std::span<const std::byte> bytes, const 
   saving.step(::close(fd.release()), "close");  // NFS reports a full quota here
   saving.step(::rename(scratch.c_str(), path.c_str()), "rename");
   unfinished.keep();
+  saving.is_in_place = true;
   sync_folder(folder, saving);
 }
 

@@ -19,6 +19,7 @@ from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS
 from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
+INT64_MAX = 2**63 - 1
 KINDS = ("transfers", "probes", "jobs", "calls", "partitions", "energies", "soaks", "pieces", "collectives", "records")
 
 
@@ -74,7 +75,7 @@ def typed(table):
     """Counts as int64, measures as float64, the date as UTC, all else as text. The last digit of every number is kept."""
     for name in table.columns:
         if name in COUNTS:
-            table[name] = table[name].astype("int64")
+            table[name] = table[name].astype("uint64" if len(table) and max(table[name]) > INT64_MAX else "int64")
         elif name in MEASURES:
             table[name] = table[name].astype("float64")
         elif name == "date":

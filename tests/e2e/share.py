@@ -46,6 +46,28 @@ with folder() as where:
     check(len(figures) >= 20, f"{len(figures)} figures")
     check(run("report", own, "--share", at("own.json")).code == 2, "a file that is there stays without --force")
 
+    # Texts are shared by pattern: whatever else stands in them is left out.
+    odd = at("odd.h5")
+    shutil.copy(RUNS[0], odd)
+    with h5py.File(odd, "r+") as file:
+        file.attrs["tool_version"] = "0.2.0 for ada.lovelace@example.org"
+        file.attrs["start_time_utc"] = "Lovelace-2026"
+        file["provenance/gpu0"].attrs["driver_version"] = "580.159.04-lovelace 10.1.2.3"
+        file["provenance/host"].attrs["cpu_model"] = "AMD EPYC 9654 lovelace GPU-0a1b2c3d-4e5f 10.1.2.3 ada@example.org 4711"
+        for kind in ("transfers", "probes", "jobs", "calls"):
+            for series in file[kind].values():
+                if text(series.attrs["device_name"]):
+                    series.attrs["device_name"] = "NVIDIA H200 of lovelace"
+        file["provenance/gpu0"].attrs["name"] = "NVIDIA H200 of lovelace"
+    check(run("report", odd, "--share", at("odd.json")).code == 0, "it is shared all the same")
+    with open(at("odd.json"), encoding="utf-8") as file:
+        whole = file.read()
+    for word in ("lovelace", "example", "10.1.2", "0a1b2c3d"):
+        check(word not in whole, f"'{word}' is in what is shared: {whole[:600]}")
+    shared = json.loads(whole)
+    check((shared["npgpu"], shared["month"], shared["host_cpu"]) == ("0.2.0", "", "AMD EPYC 9654 4711"), f"{whole[:300]}")
+    check((shared["gpus"][0]["name"], shared["gpus"][0].get("driver")) == ("NVIDIA H200", "580.159.04"), f"{whole[:600]}")
+
     # Where a name would be in it all the same, nothing is written.
     with h5py.File(own, "r+") as file:
         file.attrs["hostname"] = "NVIDIA"

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "netpipe/devices/opencl/inventory.hpp"
 
@@ -18,6 +19,11 @@ Library load() {
   const bool is_chosen = chosen && *chosen;
   Library l;
   l.file = is_chosen ? chosen : "libOpenCL.so.1";
+  std::error_code none;
+  if (const char* const root = std::getenv("HWLOC_FSROOT"); root && !std::filesystem::is_directory(root, none)) {
+    l.why_not = fmt::format("OpenCL is not asked: HWLOC_FSROOT={} is no folder, and PoCL would end the program", root);
+    return l;
+  }
   void* const found = dlopen(l.file.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
   if (!found) {
     l.why_not = is_chosen ? fmt::format("OpenCL is not there: {}, which NPGPU_OPENCL names, cannot be opened", l.file)
