@@ -416,4 +416,32 @@ TEST_CASE("without a limit a copy is not judged, and the check is not ok") {
   CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::not_judged);
 }
 
+TEST_CASE("a limit of the user's own decides its figure alone") {
+  using List = std::vector<std::pair<std::string, std::string>>;
+  CHECK(expectations("h2d=50,memory=139,memory=4.4TB/s,fp64=900GFLOP/s,launch=0.005ms,memory_write_rate=1GB/s") ==
+        List{{"h2d_rate", "50000000000"},
+             {"memory", "139"},
+             {"memory_read_rate", "4400000000000"},
+             {"compute_fp64_rate", "900000000000"},
+             {"launch_time", "5"},
+             {"memory_write_rate", "1000000000"}});
+  for (const char* wrong : {"h2d=", "h2d=fast", "h2d=-1", "h2d=0", "h2d=50us", "launch=5GB/s", "ecc_corrected=5",
+                            "h3d=5", "h2d=inf", "h2d=50 GB/s"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(expectations(wrong), Error);
+  }
+  const auto with = [](const char* list) {
+    HealthRules rules;
+    rules.expected = expectations(list);
+    return rules;
+  };
+  const Trace trace = Made().at(55).trace();
+  CHECK(finding(trace, "h2d_rate", with("h2d=50")).health == Health::pass);
+  const HealthFinding slow = finding(trace, "h2d_rate", with("h2d=56"));
+  CHECK(slow.health == Health::fail);
+  CHECK(slow.limit == 56e9);
+  CHECK(slow.basis == "expected by --expect");
+  CHECK(finding(trace, "memory_read_rate", with("memory=4TB/s")).if_failed == CheckVerdict::failed_to_run);
+}
+
 }  // namespace health_test

@@ -86,7 +86,8 @@ struct HealthRules {
   // Elsewhere what healthy GPUs of the model reached decides, where that ships with the program, then what the device
   // could do at most.
   bool by_model = true;
-  // What the node must have: gpus, name, memory, sms, link, driver; see expectations().
+  // What the node must have: gpus, name, memory, sms, link, driver, and limits of figures by their metric; see
+  // expectations().
   std::vector<std::pair<std::string, std::string>> expected{};
   // Metrics that every GPU must have: one that is skipped or not there fails.
   std::vector<std::string> required{};
@@ -116,8 +117,8 @@ std::vector<KeyFigure> key_figures(const std::vector<HealthFinding>&);
 
 // Rates and times that other nodes can be compared with; of several devices the median.
 std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>&);
-// "gpus=8,link=gen5x16,driver=580" as pairs. Throws Error(usage) for a word that is not known, or a value that it
-// cannot have.
+// "gpus=8,link=gen5x16,h2d=50GB/s" as pairs: gpus 8, link gen5x16, h2d_rate 5e10. Throws Error(usage) for a word that
+// is not known, or a value that it cannot have.
 std::vector<std::pair<std::string, std::string>> expectations(const std::string& list);
 
 }  // namespace npgpu

@@ -44,6 +44,8 @@ struct Decider {
 
 Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool more = figure.allowed() == Allowed::at_least;
+  for (const auto& [metric, limit] : findings.rules.expected)
+    if (metric == figure.metric) return {std::stod(limit), "expected by --expect"};
   const Referred reference = reference_for(findings, figure.metric);
   // GPUs of the same model with a faster link are no reference for one in a lesser slot; the user's own is.
   const bool is_of_host = figure.metric.starts_with("h2d_rate") || figure.metric.starts_with("d2h_rate");

@@ -97,6 +97,8 @@ std::vector<HealthFinding> findings_of(const model::DeviceRecord& record,
     model::judge_counters(findings);
     model::judge_settings(findings);
     for (const std::string& metric : rules.required) require(findings, metric);
+    for (const auto& [metric, limit] : rules.expected)
+      if (model::metric_row(metric)) require(findings, metric);
   }
   model::explain(findings);
   return std::move(findings.all);

@@ -168,7 +168,9 @@ namespace npgpu {
 
 namespace {
 
-constexpr const char* expectation_words = "gpus=N, name=WORDS, memory=SIZE in GiB, sms=N, link=genNxN, driver=VERSION";
+constexpr const char* expectation_words =
+    "gpus=N, name=WORDS, memory=SIZE in GiB, sms=N, link=genNxN, driver=VERSION, nor a figure with its limit, such as "
+    "h2d=50GB/s, memory=4.4TB/s, fp32=60TFLOP/s, launch=5us";
 
 bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 10 &&
@@ -180,6 +182,35 @@ bool is_link(const std::string& text) {
   const std::size_t x = text.find('x');
   return text.starts_with("gen") && x != std::string::npos && is_number(text.substr(3, x - 3)) &&
          is_number(text.substr(x + 1));
+}
+
+// The metric of "h2d", "fp32", "launch" or "memory_write_rate"; empty where there is no such figure.
+std::string metric_of_figure(const std::string& word) {
+  if (word == "memory") return "memory_read_rate";  // as the table of GPUs has it
+  for (const std::string& name :
+       {word, word + "_rate", word + "_time", "memory_" + word + "_rate", "compute_" + word + "_rate"})
+    if (const auto* const row = model::metric_row(name); row && row->tolerance > 0 && row->name == name) return name;
+  return {};
+}
+
+// "4.4TB/s" of a figure in B/s is 4.4e12; a number alone is in GB/s, TFLOP/s, TOP/s or us. NaN: none.
+double limit_in(std::string_view text, std::string_view unit) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const double number = std::strtod(copy.c_str(), &end);
+  std::string_view rest = end;
+  if (end == copy.c_str() || !model::is_figure(number)) return not_measured;
+  if (unit == "us") {
+    for (const auto& [name, us] : {std::pair<std::string_view, double>{"", 1}, {"us", 1}, {"ms", 1e3}, {"ns", 1e-3}})
+      if (rest == name) return number * us;
+    return not_measured;
+  }
+  if (rest.empty()) return number * (unit == "B/s" ? 1e9 : 1e12);
+  if (!rest.ends_with(unit)) return not_measured;
+  rest.remove_suffix(unit.size());
+  for (const auto& [prefix, by] : {std::pair<std::string_view, double>{"", 1}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}})
+    if (rest == prefix) return number * by;
+  return not_measured;
 }
 
 }  // namespace
@@ -196,6 +227,13 @@ std::vector<std::pair<std::string, std::string>> expectations(const std::string&
       throw Error(ErrorKind::usage, fmt::format("--expect: '{}' is none of {}", word, expectation_words));
     };
     if (value.empty()) refuse();
+    // Memory has a size and a rate.
+    if (const std::string metric = metric_of_figure(key); !metric.empty() && !(key == "memory" && is_number(value))) {
+      const double limit = limit_in(value, model::metric_row(metric)->unit);
+      if (std::isnan(limit)) refuse();
+      all.emplace_back(metric, fmt::format("{}", limit));
+      continue;
+    }
     if (key == "gpus" || key == "sms" || key == "memory") {
       if (!is_number(value)) refuse();
     } else if (key == "link") {
@@ -253,7 +291,7 @@ Answer answer(const DeviceRecord& of, const std::string& key, const std::string&
 
 void judge_expected(Findings& findings) {
   for (const auto& [key, wanted] : findings.rules.expected) {
-    if (key == "gpus") continue;  // the node's
+    if (key == "gpus" || metric_row(key)) continue;  // the node's; a figure's limit
     const Answer found = answer(findings.device, key, wanted);
     // What nothing could read is no fault of the GPU.
     HealthFinding& finding =

@@ -71,7 +71,7 @@ bool is_model(std::string_view word) {
   return true;
 }
 
-// Of the name of a processor or a GPU: words that vendors use, models, "2.00GHz" and "1g.10gb".
+// A processor or a GPU by name: words that vendors use, models, "2.00GHz" and "1g.10gb".
 std::string product(const std::string& text) {
   constexpr std::string_view words =
       " NVIDIA Tesla Quadro GeForce TITAN GTX RTX Ti SUPER Ada Generation Laptop Data Center GPU MIG PCIe SXM NVL HBM "
