@@ -114,7 +114,7 @@ with folder() as where:
     check(short.count("\n") <= 30, f"which has {short.count(chr(10))} lines")
     for words in ("COPIES ", "STREAMS ", "new stream", "copy engines", "example "):
         check(words in longer, f"the overview has {words}")
-    for words in ("SIMULATED derived parameters of sim:", "t_sc", "N_PPipe", asked.group(0)):
+    for words in (" multiprocessors of ", "t_sc", "N_PPipe", asked.group(0)):
         check(words in whole, f"the full report has {words}")
 
     # The device's own simulator is the truth that the prediction is compared with.
