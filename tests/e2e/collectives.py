@@ -207,7 +207,7 @@ with folder() as where:
 
     # Tables, exporters, comparison.
     import npgpu
-    table = npgpu.load(at("half.h5")).collectives
+    table = npgpu.load(at("half.h5")).of_kind("collectives")
     check(set(table["operation"]) == {"all-reduce", "all-to-all"} and (table["counts"] == "bytes of the bus bandwidth").all(), str(table[:3]))
     trials = npgpu.samples(at("half.h5"), "collectives") if hasattr(npgpu, "samples") else npgpu.load(at("half.h5")).samples("collectives")
     check(set(trials["lane"]) == set(range(8)), "a sample for each GPU")
