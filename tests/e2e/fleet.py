@@ -78,7 +78,7 @@ def forms(at, hosts):
         check(text[-2] == f"{OUTLIERS} suspects of {TRACES} GPUs: 8 broken or slow, 2 to be looked at; 3 not compared", text[-2])
         check(all(len(line) <= width for line in text[:-1]), [line for line in text[:-1] if len(line) > width])
         check(any("why: the PCIe link is trained with fewer lanes than GPU and slot have" in line for line in text), "no cause")
-    rows = list(csv.DictReader(io.StringIO(asked(at, "--csv").out)))
+    rows = list(csv.DictReader(io.StringIO(asked(at, "--csv", "-").out)))
     check(len({row["device_uuid"] for row in rows}) == TRACES and
           len({row["device_uuid"] for row in rows if row["suspect"] == "1"}) == OUTLIERS, "rows of csv")
     slow = [row for row in rows if row["share"] and float(row["share"]) > 0.5]
