@@ -283,7 +283,8 @@ class Simulated final : public DeviceFamily {
     const auto node = find_node(name);
     std::vector<std::string> all;
     if (!node) {  // a folder stands for the devices in it
-      if (id.size() > prefix.size() && !is_path(id)) all = known_ids(id.substr(prefix.size()));
+      if (id.size() > prefix.size() && id.find_first_of("./") == std::string::npos)
+        all = known_ids(id.substr(prefix.size()));
       return all.empty() ? std::vector{id} : all;
     }
     for (std::size_t gpu = 0; gpu < node->gpus(); ++gpu) all.push_back(fmt::format("{}:{}", name, gpu));
