@@ -327,8 +327,9 @@ TEST_CASE("in a pipe a table is as wide as it is") {
   table.row({std::string(150, 'x'), "1.5"});
   Document document;
   document.table(table);
-  CHECK(has(to_text(document, {.width = 60, .whole_tables = true}), std::string(150, 'x') + "   1.5\n"));
-  CHECK_FALSE(has(to_text(document, {.width = 60}), std::string(150, 'x') + "   1.5\n"));
+  const std::string line = std::string(150, 'x') + "   1.5\n";
+  CHECK(to_text(document, {.width = 60, .whole_tables = true}).find(line) != std::string::npos);
+  CHECK(to_text(document, {.width = 60}).find(line) == std::string::npos);
 }
 
 TEST_CASE("a column that is not there takes no room, and its cells are passed over") {

@@ -330,7 +330,7 @@ int measure_and_judge(const Options& options) {
 
 // The screen of every sickness that there is a simulated device of.
 int demonstrate(const Options& options) {
-  if (options.has("device") || options.has("trace"))
+  if (options.typed("device") || options.typed("trace"))
     throw Error(ErrorKind::usage, "--demo has simulated devices of its own: leave --device and --trace out");
   Arguments words{"check"};
   for (const char* one : {"all", "quiet"})

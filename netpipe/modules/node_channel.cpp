@@ -108,7 +108,7 @@ Seconds latency_of_words(const Node& node, const TransferCase& c, const NodeRout
   const Facts& hardware = node.common().hardware;
   const double cycles = number_fact(hardware, "memory_latency_cycles"), mhz = number_fact(hardware, "shader_clock_mhz");
   const Seconds way = 2 * route.latency;
-  if (!(cycles > 0 && mhz > 0)) return way;
+  if (c.pattern == Pattern::flag || !(cycles > 0 && mhz > 0)) return way;
   const Seconds memory{cycles / (mhz * 1e6)};
   return c.direction == Direction::d2d ? memory : c.direction == Direction::peer ? way + memory : way;
 }
@@ -126,7 +126,8 @@ class NodeChannel final : public Channel {
         course_(open_->node->gpu(member_of(device_of(c)).value().gpu).course),
         age_(age_of(device_of(c))) {
     look_for_loss();
-    if (const Link* link = open_->node->common().link(c.direction, c.memory)) gap_ = link->gap;
+    if (const Link* link = open_->node->common().link(c.direction, c.memory); link && !is_of_words(c.pattern))
+      gap_ = link->gap;
     if (is_of_words(c.pattern)) there_.latency = latency_of_words(*open_->node, c, there_);
     if (c.pattern != Pattern::pingpong) return;
     back_ = open_->node->route(lane_case(c, npgpu::reversed(lanes(c).front())));

@@ -120,7 +120,10 @@ std::string counted(std::size_t count, std::string_view what) {
 std::string not_checked_text(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::string>> reasons;  // in order
   for (const std::string& text : texts) {
-    const std::size_t colon = std::min(text.find(": "), text.size());
+    std::size_t colon = text.find(": ");
+    // "cuda:0: NVLink: this GPU has none": the name of a device belongs to what it is of.
+    if (colon != std::string::npos && text.find(' ') > colon && text.find(':') < colon) colon = text.find(": ", colon + 1);
+    colon = std::min(colon, text.size());
     const std::string what = text.substr(0, colon), reason = colon < text.size() ? text.substr(colon + 2) : "";
     const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);
     if (known == reasons.end()) reasons.emplace_back(reason, what);

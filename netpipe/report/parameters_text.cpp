@@ -65,17 +65,22 @@ std::string build_text(const DeviceParameters& device) {
     return fmt::format(" ({} reports {}{})", reporter_of(device), count_text(p.reference * scale_of(p.estimate).factor),
                        p.verdict == Agreement::undecided ? "; in doubt" : "");
   };
+  // A count that agrees with what was reported is that.
+  const auto counted = [](const Parameter& p) {
+    const bool is_that = p.verdict == Agreement::agrees && p.reference == std::round(p.reference);
+    return count_text(is_that ? p.reference : p.estimate.value);
+  };
   std::vector<std::string> parts;
   std::string units;
   if (const Parameter* const sm = find("SM"))
-    units = fmt::format("{} {}{}", count_text(sm->estimate.value),
+    units = fmt::format("{} {}{}", counted(*sm),
                         device.device.starts_with("host")     ? "cores"
                         : device.device.starts_with("opencl") ? "compute units"
                                                               : "multiprocessors",
                         reported(*sm));
   const Parameter *const lanes = find("lanes"), *const ports = find("ports"), *const both = find("lanes*ports");
   if (lanes && ports)
-    units += fmt::format(" of {} x {} lanes", count_text(ports->estimate.value), count_text(lanes->estimate.value));
+    units += fmt::format(" of {} x {} lanes", counted(*ports), counted(*lanes));
   else if (both) units += fmt::format(" of {} lanes", count_text(both->estimate.value));
   if (const Parameter* const clock = find("clock"); clock && !units.empty())
     units += fmt::format(" at {:.0f} MHz", clock->estimate.value);

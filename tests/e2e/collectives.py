@@ -225,7 +225,8 @@ with folder() as where:
                                  ("100", "h200x2_graphs", {"all-reduce", "all-reduce, in graphs"})):
         lines = run("report", os.path.join(SOURCE, "data", "traces", f"{trace}.h5"), env={"COLUMNS": columns}).out.splitlines()
         begin = next((i for i, line in enumerate(lines) if line.startswith("  operation (fp32) ")), None)
-        named = [] if begin is None else [line.strip().split("  ")[0] for line in lines[begin + 1:begin + 3] if line.startswith("    ")]
+        rows_of = [line for line in lines[(begin or 0) + 1:] if line.startswith("    ") and not line.startswith("      ")]  # what is folded is below
+        named = [] if begin is None else [line.strip().split("  ")[0] for line in rows_of[:2]]
         check(rows <= set(named) and len(set(named)) == len(named), f"{trace}: {named}")
 
     # What all operations have stands in the header, if there is anything.
