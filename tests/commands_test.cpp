@@ -56,6 +56,27 @@ TEST_CASE("an option means the same in every command") {
   for (const auto& [name, meaning] : glossary()) CHECK(texts.insert(meaning.text).second);
 }
 
+TEST_CASE("the list has three questions, few commands, each once, and an engineer's words") {
+  std::set<std::string> seen;
+  std::size_t listed = 0;
+  for (const Asks question : {Asks::healthy, Asks::able, Asks::mine, Asks::also})
+    for (const Command* command : commands(question)) {
+      CHECK(seen.insert(command->name).second);
+      listed += question != Asks::also;
+    }
+  CHECK(listed <= 18);
+  CHECK(seen.size() == commands().size());
+  CHECK(commands(Asks::healthy).front()->name == "check");
+  for (const Command& command : commands()) {
+    const std::string help = Options(command).help(100);
+    for (const char* word : {" lean", " corner", "half %", "by chance"}) {
+      CAPTURE(command.name);
+      CAPTURE(word);
+      CHECK(help.find(word) == std::string::npos);
+    }
+  }
+}
+
 template <class E> void explains_all(std::string_view option) {
   for (const std::string_view word : names_of<E>) {
     CAPTURE(option);
@@ -145,6 +166,7 @@ TEST_CASE("cases follow --case, one or several, and the trace's name is none of 
 
 TEST_CASE("two runs within a second have different names for their traces") {
   CHECK(default_output() != default_output());
+  CHECK(default_output().starts_with("npgpu-traces/"));
 }
 
 TEST_CASE("words are quoted as a shell takes them") {

@@ -69,7 +69,7 @@ DeviceParameters made_parameters() {
 TEST_CASE("a probe's table: rate, part of the limit, interval, rate per cycle, trials") {
   const std::string text = probe_text(fma_sweep(), plain);
   CHECK(text.starts_with("compute cuda:0 fma fp32\n"));
-  CHECK(has(text, "1.000 GFLOP/s: lanes * clock"));
+  CHECK(has(text, "1.000 GFLOP/s: what clock and widths give"));
   CHECK(has(line_with(text, "blocks"), "GFLOP/s"));
   std::istringstream row(line_with(text, " 32 "));
   std::string blocks, threads, ilp, rate, part, low, high, percent, cycle, trials;
@@ -146,7 +146,9 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   std::ostringstream full, brief;
   parameters_text(full, {made_parameters()}, Detail::full, plain);
   parameters_text(brief, {made_parameters()}, Detail::brief, plain);
-  CHECK(full.str().starts_with("derived parameters of cuda:0 (Test GPU)\n"));
+  CHECK(full.str().substr(0, full.str().find('\n')) == "cuda:0 (Test GPU): 132 multiprocessors");
+  CHECK(brief.str().substr(0, brief.str().find('\n')) == "cuda:0 (Test GPU): 132 multiprocessors");
+  CHECK(has(brief.str(), "SM: how many units"));
   for (const char* part : {"= Cp_AA / Cp_OA", "how many units", "reported by the driver: units that the device names",
                            "? it ran at 1700 of 1980 MHz", "missing: B: needs probe bandwidth"})
     CHECK_MESSAGE(has(full.str(), part), part);
@@ -156,17 +158,57 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   CHECK(sm.ends_with("132.0  agrees"));
   const std::string p = line_with(brief.str(), "P ");
   CHECK(has(p, "66500 GOP/s"));
-  CHECK(p.ends_with("67000  no reference ?"));
-  CHECK(has(brief.str(), "?: in doubt; npgpu derive explains why"));
+  CHECK(p.ends_with("67000  - ?"));
+  CHECK(has(brief.str(), "?: in doubt; npgpu derive TRACE --all explains why"));
   CHECK_FALSE(has(brief.str(), "Cp_AA / Cp_OA"));
   CHECK_FALSE(has(full.str() + brief.str(), "nan"));
   DeviceParameters simulated = made_parameters();
   simulated.simulated = true;
   std::ostringstream said;
   parameters_text(said, {simulated}, Detail::brief, plain);
-  CHECK(said.str().starts_with("SIMULATED derived parameters of cuda:0"));
+  CHECK(said.str().starts_with("SIMULATED cuda:0 (Test GPU): 132 multiprocessors"));
   CHECK(has(said.str(), "reported: by its spec"));
   CHECK_FALSE(has(said.str(), "driver"));
+}
+
+TEST_CASE(
+    "how a device is built is said first, with what its driver reports otherwise, and twins by time only on demand") {
+  DeviceParameters device = made_parameters();
+  const auto add = [&](const char* name, double value, const char* unit) {
+    device.parameters.push_back({name,
+                                 {value, value, value, unit, ""},
+                                 "meaning of " + std::string(name),
+                                 not_measured,
+                                 "",
+                                 Agreement::no_reference,
+                                 ""});
+    return &device.parameters.back();
+  };
+  device.parameters[0].estimate.value = 128.9;
+  device.parameters[0].verdict = Agreement::disagrees;
+  add("SM by time", 128.5, "units");
+  add("SM fp64", 128.9, "units");
+  add("lanes", 32.01, "lanes");
+  add("ports", 3.976, "instructions per cycle");
+  add("clock", 1980, "MHz");
+  add("FMA latency", 4.039, "cycles");
+  add("L2 size", 58.67 * 1024 * 1024, "bytes");
+  add("L2 near latency", 142, "ns");
+  add("L2 far latency", 258, "ns");
+  add("B read", 4.613e12, "bytes per second");
+  add("B write", 4.4e12, "bytes per second");
+  std::ostringstream brief, full;
+  const TextStyle wide{.width = 300};
+  parameters_text(brief, {device}, Detail::brief, wide);
+  parameters_text(full, {device}, Detail::full, wide);
+  CHECK(brief.str().starts_with(
+      "cuda:0 (Test GPU): 129 multiprocessors (the driver reports 132) of 4 x 32 lanes at 1980 MHz, FMA 4 cycles, "
+      "58.7 MiB of L2 in two parts, 4.6 TB/s of memory\n"));
+  CHECK_FALSE(has(brief.str(), "by time"));
+  CHECK(has(full.str(), "SM by time"));
+  CHECK(has(brief.str(), "SM fp64"));
+  CHECK_FALSE(has(brief.str(), "meaning of SM fp64"));  // a name is explained once
+  CHECK_FALSE(has(brief.str(), "meaning of L2"));       // and says itself what it is
 }
 
 TEST_CASE("parameters as json: what has no value is null") {
@@ -227,7 +269,7 @@ TEST_CASE("tables of probes and parameters keep to the width of the terminal") {
       CAPTURE(line);
       CHECK(display_width(line) <= static_cast<std::size_t>(width));
     }
-    CHECK(has(out.str(), "left out at") == (width <= 100));
+    CHECK(has(out.str(), "% of limit"));  // whatever the width
   }
 }
 

@@ -16,10 +16,10 @@ PAGES = "\n\n".join(open(path, encoding="utf-8").read() for path in
                     [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True))])
 # A block that names no command, by its first line.
 WITHOUT_COMMAND = {"NVIDIA H200 on vm": "report data/traces/h200_node.h5",
-                   "derived parameters of cuda:0 (NVIDIA H200)": "derive data/traces/h200_probes.h5"}
+                   "cuda:0 (NVIDIA H200): 132 multiprocessors": "derive data/traces/h200_probes.h5"}
 
-# As it is installed: hints then begin with "npgpu".
-ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1",
+# As it is installed: hints then begin with "npgpu". In a pipe text has 100 columns, and tables have all theirs.
+ENVIRONMENT = {**{k: v for k, v in os.environ.items() if k != "COLUMNS"}, "NO_COLOR": "1",
                "PATH": os.path.dirname(PROGRAM) + os.pathsep + os.environ.get("PATH", "")}
 failures = []
 samples = 0

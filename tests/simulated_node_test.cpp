@@ -1,5 +1,10 @@
 // A simulated node: its graph, the ways of copies in it, and copies whose times can be added up by hand.
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/node.hpp"
@@ -54,6 +59,62 @@ TEST_CASE("names of a node's GPUs") {
   CHECK_THROWS_WITH(devices::find("sim:node8"), doctest::Contains("sim:node8:0"));
   CHECK_THROWS_WITH(devices::find("sim:node8:8"), doctest::Contains("sim:node8:7"));
   CHECK_THROWS_WITH(devices::find("sim:nonesuch:0"), doctest::Contains("no simulated node"));
+}
+
+TEST_CASE("one GPU of a node, or all of them, may have any key of a spec of their own") {
+  const auto file = std::filesystem::temp_directory_path() / ("npgpu-own-" + std::to_string(getpid()) + ".json");
+  const auto written = [&](const std::string& own) {
+    std::ofstream(file) << R"({"name": "two", "source": "a test", "gpus": 2, "gpu": ")"
+                        << (folder.parent_path() / "h200-node.json").string()
+                        << R"(", "every": {"facts": {"ecc": 0}}, "own": [)" << own << "]}";
+    return file;
+  };
+  const Node node(written(
+      R"({"gpu": "gpu1", "facts": {"driver_version": "1"}, "counters": {"xids": 3}, "link": {"generation": 4, "lanes": 8},
+                              "hardware": {"idle_sms": 3}})"));
+  const auto common = node.gpu(0), own = node.gpu(1);
+  CHECK(number_fact(common.condition.facts, "ecc") == 0);
+  CHECK(number_fact(own.condition.facts, "ecc") == 0);
+  CHECK(text_fact(common.condition.facts, "driver_version") == "580.159.04");
+  CHECK(text_fact(own.condition.facts, "driver_version") == "1");
+  CHECK(number_fact(common.condition.counters, "xids") == 0);
+  CHECK(number_fact(own.condition.counters, "xids") == 3);
+  CHECK(common.condition.link.lanes == 16);
+  CHECK(own.condition.link.lanes == 8);
+  CHECK(number_fact(own.hardware, "idle_sms") == 3);
+  CHECK(std::isnan(number_fact(common.hardware, "idle_sms")));
+  // An error names the node's file and the key there.
+  CHECK_THROWS_WITH(Node(written(R"({"gpu": "gpu1", "hardware": {"idle_sms": "three"}})")),
+                    doctest::Contains((file.string() + ": own.gpu1.hardware.idle_sms: expected").c_str()));
+  CHECK_THROWS_WITH(Node(written(R"({"gpu": "gpu1", "colour": 1})")),
+                    doctest::Contains("own.gpu1.colour: unknown key"));
+  CHECK_THROWS_WITH(Node(written(R"({"gpu": "gpu2"})")), doctest::Contains("there is no gpu2 among 2 GPUs"));
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("a seed of a node is another scatter of each of its GPUs") {
+  const auto gpus = devices::node("sim:h200x2?seed=7");
+  CHECK(gpus == std::vector<std::string>{"sim:h200x2?seed=7:0", "sim:h200x2?seed=7:1"});
+  const auto zero = simulated::spec_of(gpus[0]).noise.seed, one = simulated::spec_of(gpus[1]).noise.seed;
+  CHECK(zero == 7);
+  CHECK(one != zero);
+  CHECK(simulated::spec_of("sim:h200x2:1").noise.seed == simulated::spec_of("sim:h200x2:0").noise.seed);
+  CHECK(simulated::spec_of("sim:soak/node4:3").name == simulated::spec_of("sim:h200-node").name);
+}
+
+TEST_CASE("a load from another GPU's memory takes no less than one from its own") {
+  const auto ns = [](Direction direction) {
+    TransferCase c = direction == Direction::d2d ? case_on("simulated", "sim:h200x2:0", Direction::d2d)
+                                                 : peer_case("simulated", "sim:h200x2:0", "sim:h200x2:1", Access::read);
+    c.pattern = Pattern::chase;
+    c.executor = Executor::sm_kernel;
+    c.async = true;
+    c.timing = Timing::gated;
+    return 1e9 * 8 / (1e9 * rates(c, 8, 1000)[0]);
+  };
+  const double own = ns(Direction::d2d), peer = ns(Direction::peer);
+  CHECK(own == doctest::Approx(1146 / 1.98).epsilon(0.02));         // memory_latency_cycles at 1980 MHz
+  CHECK(peer == doctest::Approx(own + 2 * 2 * 500).epsilon(0.02));  // there and back over one link of 1 us
 }
 
 TEST_CASE("ways go over as few links as there are, and through no GPU") {

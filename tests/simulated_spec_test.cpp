@@ -309,6 +309,21 @@ TEST_CASE("a device is a name in a folder or a path, and the user's own folders 
   CHECK(std::is_sorted(ids.begin(), ids.end()));
 }
 
+TEST_CASE("a seed behind the name is another scatter of the same device, and a folder stands for what is in it") {
+  const auto usual = simulated::spec_of("sim:h200"), other = simulated::spec_of("sim:h200?seed=7");
+  CHECK(usual.noise.seed == 200);  // as the file has it
+  CHECK(other.noise.seed == 7);
+  CHECK(other.name == usual.name);
+  CHECK(simulated::spec_of("sim:sick/half-the-lanes").condition.link.lanes == 8);
+  CHECK(simulated::parts_of("sim:node8?seed=0").name == "sim:node8");
+  for (const char* wrong : {"sim:h200?seed=", "sim:h200?seed=x", "sim:h200?seed=-1", "sim:h200?speed=7", "sim:h200?"})
+    CHECK_THROWS_WITH(simulated::spec_of(wrong), doctest::Contains("sim:h200?seed=7"));
+  const auto sick = devices::node("sim:sick");
+  CHECK(sick.size() == simulated::known_ids("sick").size());
+  CHECK(std::ranges::count(sick, "sim:sick/slow-memory") == 1);
+  for (const char* none : {"sim:nonesuch", "sim:..", "sim:"}) CHECK(devices::node(none).size() == 1);
+}
+
 TEST_CASE("a device that is not there: the ones that are") {
   for (const char* id : {"sim:", "sim:nonesuch", "sim:..", "host", "plain", ""}) {
     CAPTURE(id);

@@ -307,22 +307,35 @@ TEST_CASE("columns line up, by the point where there is one") {
   CHECK(lines[3] == "     8 B   -\n");
 }
 
-TEST_CASE("a table too wide gives up its least important columns, and says which") {
-  Table table({right("size"), right("minor", 1), right("least", 2)});
-  table.row({"1", "2", "3"});
-  CHECK(table.lines(20)[1] == "     1      2      3\n");
-  CHECK(table.left_out().empty());
-  CHECK(table.lines(19)[1] == "     1      2\n");
-  CHECK(table.left_out() == std::vector<std::string>{"least"});
-  CHECK(table.lines(3)[1] == "     1\n");  // what must stay stays
-  CHECK(table.left_out() == std::vector<std::string>{"least", "minor"});
+TEST_CASE("a table too wide has its least important columns below their row, and loses none") {
+  Table table({right("size"), right("minor", 1), right("least", 2), decimal("last")});
+  table.row({"1", "2", "3", "4.5"});
+  table.row({"10", "-", "", "5"});
+  CHECK(table.lines(26)[1] == "     1      2      3   4.5\n");
+  CHECK(table.lines(25) == std::vector<std::string>{"  size  minor  last\n", "     1      2   4.5\n      least 3\n",
+                                                    "    10      -   5\n"});
+  // The first column stays, and of one rank the last goes. What says nothing is not repeated.
+  CHECK(table.lines(12) == std::vector<std::string>{"  size  last\n",
+                                                    "     1   4.5\n      minor\n        2,\n        least\n        3\n",
+                                                    "    10   5\n"});
+  CHECK(table.lines(7)[2] == "    10\n      last\n        5\n");
+  CHECK(table.lines(1000)[1] == "     1      2      3   4.5\n");
+}
+
+TEST_CASE("in a pipe a table is as wide as it is") {
+  Table table({left("title"), right("rate")});
+  table.row({std::string(150, 'x'), "1.5"});
+  Document document;
+  document.table(table);
+  const std::string line = std::string(150, 'x') + "   1.5\n";
+  CHECK(to_text(document, {.width = 60, .whole_tables = true}).find(line) != std::string::npos);
+  CHECK(to_text(document, {.width = 60}).find(line) == std::string::npos);
 }
 
 TEST_CASE("a column that is not there takes no room, and its cells are passed over") {
   Table table({left("a"), right("b", 0, false), right("c")});
   table.row({"x", "hidden", "1"});
   CHECK(table.lines(80) == std::vector<std::string>{"  a  c\n", "  x  1\n"});
-  CHECK(table.left_out().empty());
 }
 
 TEST_CASE("marks that no row has take no column, in no form") {
@@ -335,21 +348,10 @@ TEST_CASE("marks that no row has take no column, in no form") {
   CHECK(table.html("").find("marks") != std::string::npos);
 }
 
-TEST_CASE("a table whose columns must all stay has its longest texts cut, and says so") {
+TEST_CASE("a text alone that is wider than the terminal wraps") {
   Table table({left("title"), right("rate")});
-  table.row({"a title that is far too long", "1.5"});
-  table.row({"short", "2"});
-  const auto lines = table.lines(30);
-  for (const std::string& line : lines) CHECK(line.size() <= 31);
-  CHECK(lines[1] == "  a title that is far...   1.5\n");
-  CHECK(table.cut());
-  table.row({"a title that no terminal of sixty columns has the room for, as it is longer", "3"});
-  Document document;
-  document.table(table);
-  document.left_out();
-  CHECK(to_text(document, {.color = false, .width = 60}).ends_with("  cut at 60 columns: texts that end in ...\n"));
-  table.lines(100);
-  CHECK_FALSE(table.cut());
+  table.row({"a title that is far too long for thirty", "1.5"});
+  CHECK(table.lines(30)[1] == "  a title that is far too long\n    for thirty\n      rate 1.5\n");
 }
 
 TEST_CASE("control characters and escapes never reach the terminal, whatever way a text takes") {

@@ -23,6 +23,7 @@ from npgpu_run import PLOTS, PROGRAM, Checks, needs  # noqa: E402
 h5py, np, pd = needs("h5py", "numpy", "pandas")
 import npgpu  # noqa: E402
 from npgpu import program, tables  # noqa: E402
+from npgpu.columns import COUNTS  # noqa: E402
 
 check = Checks()
 TRACES = sorted(glob.glob(os.path.join(HERE, "..", "data", "traces", "*.h5")))
@@ -57,7 +58,7 @@ def is_the_programs_table(trace, loaded):
         kinds = [k for k in tables.KINDS if any(len(s["visits"]) for s in file.get(k, {}).values())]
     check(kinds, f"{trace}: holds something")
     for kind in tables.KINDS:
-        table, what = getattr(loaded, kind), f"{os.path.basename(trace)} {kind}"
+        table, what = loaded.of_kind(kind), f"{os.path.basename(trace)} {kind}"
         if kind not in kinds:
             check(len(table) == 0 and list(table.columns) == tables.OF_KIND[kind], f"{what}: empty, with its columns")
             continue
@@ -76,11 +77,21 @@ def is_the_programs_table(trace, loaded):
 def names_distinguish_cases(trace, loaded):
     """A table by case_name, lane and axes never mixes unlike cases of a device."""
     for kind in tables.KINDS:
-        table = getattr(loaded, kind)
+        table = loaded.of_kind(kind)
         if len(table):
             key = ["case_name", "lane", *(name for name in ("device", "source", "target") if name in table)]
             series = table.groupby(key, dropna=False).series.nunique()
             check(series.max() == 1, f"{os.path.basename(trace)} {kind}: one name, several series: {series[series > 1]}")
+
+
+def short_tables_say_all_that_differs(trace, loaded):
+    """What a table leaves out is how a figure was measured, or the same in every row."""
+    for kind in tables.KINDS:
+        table, whole, what = getattr(loaded, kind), loaded.of_kind(kind), f"{os.path.basename(trace)} {kind}"
+        check(table.equals(whole[list(table.columns)]) and {"host", "case_name", "value", "low", "high", "unit", "unusable"} <= set(table), what)
+        for name in set(whole) - set(table):
+            check(name in tables.TECHNICAL["all"] or whole[name].nunique(dropna=False) <= 1, f"{what}: {name} is left out, and differs")
+        check(len(table.columns) <= 30 < len(whole.columns), f"{what}: {len(table.columns)} of {len(whole.columns)} columns")
 
 
 def runs_of_a_merged_file(folder):
@@ -119,6 +130,14 @@ def samples_are_the_traces(trace):
         names, rows = export(trace, kind)
         check(set(names) <= set(table.columns), f"{kind}: the columns of the program's samples: {set(names) - set(table.columns)}")
         check(len(table) == len(rows), f"{kind}: {len(table)} samples, {len(rows)} by the program")
+        # The time of an operation is the program's: the shortest of a point is its min_us.
+        points = loaded.of_kind(kind)
+        key = [n for n in ["series", "lane", *sorted(COUNTS - {"lane", "series", "simulated", "visits", "trials"})]
+               if n in points and n in table and table[n].notna().all() and points[n].notna().all()]
+        told = points[(points.visits == points.visits_counted) & points.unusable.isna()].set_index(key).min_us
+        least = table.groupby(key).time_us.min().reindex(told.index)
+        off = (least / told - 1).abs().max()
+        check(len(told) > 20 and off < 1e-9, f"{kind}: time_us of {len(told)} points, off by {off}")
         for at, name in enumerate(names):
             column = table[name].tolist()
             # A yes or no, a word and a short text are what the program writes for them; a case that grew has its usual word.
@@ -262,6 +281,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-tables-") as scratch:
         with mock.patch.object(program, "run", functools.cache(program.run)):  # the table and the test read the same text
             is_the_programs_table(one, loaded)
         names_distinguish_cases(one, loaded)
+        short_tables_say_all_that_differs(one, loaded)
     runs_of_a_merged_file(scratch)
     facts_and_parameters(os.path.join(HERE, "..", "data", "traces", "h200_rounds.h5"))
     samples_are_the_traces(os.path.join(HERE, "..", "data", "traces", "h200_run_c.h5"))

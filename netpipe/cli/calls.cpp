@@ -48,6 +48,6 @@ Command calls() {
       [](const Options& options) { return measure(options, calls_plan); }};
 }
 
-const Joined<ListedCommand> listed_calls({8, calls});
+const Joined<ListedCommand> listed_calls({Asks::able, 6, calls});
 
 }  // namespace npgpu::cli

@@ -244,7 +244,7 @@ void add_extras(Plan& plan, const std::vector<DeviceInfo>& devices, const std::s
 Plan characterize_plan(const Options& options) {
   std::vector<DeviceInfo> all;
   if (const auto list = options.maybe("device")) {
-    for (const std::string& id : split_names("device", *list)) all.push_back(devices::find(id));
+    all = devices_named(*list);
   } else {
     all = devices::gpus();
     all.push_back(devices::find("host"));
@@ -302,6 +302,6 @@ Command characterize() {
           run_characterize};
 }
 
-const Joined<ListedCommand> listed_characterize({1, characterize});
+const Joined<ListedCommand> listed_characterize({Asks::able, 1, characterize});
 
 }  // namespace npgpu::cli

@@ -285,7 +285,7 @@ int measure_and_judge(const Options& options) {
     if (!options.has("output") && !is_soak(options))
       how.output = (temporary.emplace("check").path() / "check.h5").string();
     const std::vector<std::string> likely =
-        options.has("device") ? split_names("device", options.text("device")) : devices::likely_gpus();
+        options.has("device") ? ids_named(options.text("device")) : devices::likely_gpus();
     if (how.side_by_side && likely.size() > 1) {
       const auto processes = std::make_shared<SideBySide>(how.output);
       processes->prepare(likely);  // they start CUDA while this process does
@@ -328,7 +328,28 @@ int measure_and_judge(const Options& options) {
   return code;
 }
 
+// The screen of every sickness that there is a simulated device of.
+int demonstrate(const Options& options) {
+  if (options.typed("device") || options.typed("trace"))
+    throw Error(ErrorKind::usage, "--demo has simulated devices of its own: leave --device and --trace out");
+  Arguments words{"check"};
+  for (const char* one : {"all", "quiet"})
+    if (options.on(one)) words.push_back(std::string("--") + one);
+  if (options.has("level")) words.push_back("--level=" + options.text("level"));
+  for (const std::string& id : devices::node("sim:sick")) {
+    const std::string line = "npgpu check --device " + id;
+    std::cout << '\n'
+              << line << "\n  " << one_line(text_fact(devices::find(id).facts, "spec_source")) << '\n'
+              << std::flush;
+    Arguments its = words;
+    its.insert(its.end(), {"--device=" + id, "--progress=none"});
+    run(its, called());
+  }
+  return exit_code::done;
+}
+
 int run_check(const Options& options) {
+  if (options.on("demo")) return demonstrate(options);
   if (is_soak(options)) refuse_beside_soak(options);
   const bool nagios = options.text("exit-codes") == "nagios";
   if (!nagios && options.text("exit-codes") != "npgpu")
@@ -373,7 +394,7 @@ Command check() {
       with_measure_options(
           {{"What is checked",
             {Option("device", {}, "A list. Default: all GPUs."), "one-by-one", Option("level", {}, "Default: 2."),
-             "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
+             "demo", "soak", "memory-test", Option("again", {}, "Default: 2s at level 1, else 8s."),
              Option("trace", {}, "Judge this trace and measure nothing. --device chooses some of its GPUs."),
              Option("reference", {},
                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json printed of it, or "
@@ -385,13 +406,15 @@ Command check() {
   for (OptionGroup& group : command.groups)
     for (Option& option : group.options) {
       if (option.name == "output")
-        option.note = "Default: the trace is not kept, but of --soak and --memory-test, as npgpu-HOST-TIME-ID.h5.";
+        option.note =
+            "Default: the trace is not kept, but of --soak and --memory-test, as HOST-TIME-ID.h5 in the folder "
+            "npgpu-traces.";
       if (option.name == "rounds") option.note = "Level 1: 3.";
       if (option.name == "progress") option.note = "Here none elsewhere.";
     }
   return command;
 }
 
-const Joined<ListedCommand> listed_check({2, check});
+const Joined<ListedCommand> listed_check({Asks::healthy, 1, check});
 
 }  // namespace npgpu::cli

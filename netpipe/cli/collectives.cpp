@@ -214,6 +214,6 @@ Command collectives() {
       run_collectives};
 }
 
-const Joined<ListedCommand> listed_collectives({5, collectives});
+const Joined<ListedCommand> listed_collectives({Asks::healthy, 3, collectives});
 
 }  // namespace npgpu::cli

@@ -1,6 +1,7 @@
 #include "netpipe/cli/commands.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,8 +59,14 @@ void overview(std::ostream& out) {
       {me + " check", "is each GPU healthy, and if not, why"},
       {me + " report TRACE", "the summary again; --all for every size, --html FILE for a page"}};
   for (const auto& [line, what] : first) out << fmt::format("  {:<{}}  {}\n", line, first.back().first.size(), what);
-  out << "\nCommands:\n";
-  for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
+  for (const Asks question : {Asks::healthy, Asks::able, Asks::mine}) {
+    out << '\n' << name(question) << '\n';
+    for (const Command* command : commands(question))
+      out << fmt::format("  {:<14}{}\n", command->name, command->summary);
+  }
+  std::vector<std::string_view> others;
+  for (const Command* command : commands(Asks::also)) others.push_back(command->name);
+  out << fmt::format("\n{}: {}\n", name(Asks::also), fmt::join(others, ", "));
   out << fmt::format(
       "\n{0} help COMMAND explains a command, {0} help measuring the options of all that measure;\n"
       "{0} --version identifies this build.\n\nExit codes:\n",
@@ -129,6 +136,14 @@ const std::vector<Command>& commands() {
     for (const auto& one : registered<ListedCommand>()) listed.push_back(one->make());
     return listed;
   }();
+  return all;
+}
+
+std::vector<const Command*> commands(Asks question) {
+  std::vector<const Command*> all;
+  const auto& listed = registered<ListedCommand>();
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    if (listed[i]->asks == question) all.push_back(&commands()[i]);
   return all;
 }
 

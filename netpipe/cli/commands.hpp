@@ -2,6 +2,7 @@
 // NPGPU_* variable and a key of an INI file mean the same everywhere.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,7 +11,8 @@
 #include "netpipe/cli/options.hpp"
 #include "npgpu/vocabulary/device.hpp"
 
-namespace npgpu::cli {
+namespace npgpu {
+namespace cli {
 
 struct Meaning {
   std::string_view value;    // what stands behind it in a help text: SIZE, FILE; empty for a switch
@@ -22,15 +24,28 @@ struct Meaning {
 
 const std::map<std::string_view, Meaning>& glossary();
 
-// A command joins the list: its file ends with const Joined<ListedCommand> listed_name({place, function}).
+// What a user asks, by which the list of commands is grouped. The last are named in one line: files of others, shells.
+enum class Asks { healthy, able, mine, also };
+
+}  // namespace cli
+
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<cli::Asks>{"Is it healthy?", "What can it do?",
+                                                                     "What does it mean for me?", "Also"};
+
+namespace cli {
+
+// A command joins the list: its file ends with const Joined<ListedCommand> listed_name({Asks::able, place, function}).
 struct ListedCommand {
-  int place = 0;  // in the list
+  Asks asks = Asks::also;
+  int place = 0;  // among those of its question
   Command (*make)() = nullptr;
 
-  int rank() const { return place; }
+  int rank() const { return 100 * static_cast<int>(asks) + place; }
 };
 
-const std::vector<Command>& commands();  // in the order in which they are listed
+const std::vector<Command>& commands();      // in the order in which they are listed
+std::vector<const Command*> commands(Asks);  // those of one question
 std::vector<std::string> command_names();
 // Throws Error(usage) with the nearest name.
 const Command& command_named(const std::string& name);
@@ -53,4 +68,5 @@ Arguments for_device(const std::string& device, const std::string& output);
 // The command line that continues the trace at `output`: as it was typed, with --resume.
 std::string resuming(const std::string& output);
 
-}  // namespace npgpu::cli
+}  // namespace cli
+}  // namespace npgpu

@@ -107,6 +107,6 @@ Command compare_traces() {
   return command;
 }
 
-const Joined<ListedCommand> listed_compare_traces({18, compare_traces});
+const Joined<ListedCommand> listed_compare_traces({Asks::healthy, 4, compare_traces});
 
 }  // namespace npgpu::cli

@@ -1,8 +1,13 @@
 // npgpu completion: what a shell needs to complete command lines, generated from the commands and the glossary.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <iostream>
+#include <sstream>
 
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/commands.hpp"
@@ -218,7 +223,7 @@ Command completion() {
           run_completion};
 }
 
-const Joined<ListedCommand> listed_completion({23, completion});
+const Joined<ListedCommand> listed_completion({Asks::also, 6, completion});
 
 // npgpu man: manual pages in man(7)'s language, generated from the commands and the glossary.
 
@@ -288,10 +293,23 @@ void page_of_all(std::ostream& out) {
   tail(out);
 }
 
+// On a terminal a page is what man makes of it, in its pager. False where there is no man.
+bool shown_by_man(const std::string& page) {
+  constexpr int not_found = 127;
+  std::signal(SIGPIPE, SIG_IGN);  // who leaves the pager early has read enough
+  std::FILE* const man = ::popen("command -v man > /dev/null || exit 127; exec man -l -", "w");
+  if (!man) return false;
+  std::fwrite(page.data(), 1, page.size(), man);
+  const int status = ::pclose(man);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == not_found);
+}
+
 int run_man(const Options& options) {
   const auto name = options.maybe("COMMAND");
-  if (!name) page_of_all(std::cout);
-  else page_of(std::cout, command_named(*name));
+  std::ostringstream page;
+  if (!name) page_of_all(page);
+  else page_of(page, command_named(*name));
+  if (!::isatty(STDOUT_FILENO) || !shown_by_man(page.str())) std::cout << page.str();
   return exit_code::done;
 }
 
@@ -300,14 +318,14 @@ int run_man(const Options& options) {
 Command manual() {
   return {"man",
           "manual pages",
-          "Prints the manual page of npgpu, or of one of its commands, as man reads it: npgpu man transfer | man -l -. "
+          "Opens the manual page of npgpu, or of one of its commands. In a pipe or a file it is as man reads it. "
           "cmake --install installs all.",
           {"COMMAND"},
-          {"npgpu man > npgpu.1", "npgpu man transfer > npgpu-transfer.1"},
+          {"npgpu man transfer", "npgpu man transfer > npgpu-transfer.1"},
           {},
           run_man};
 }
 
-const Joined<ListedCommand> listed_manual({23, manual});
+const Joined<ListedCommand> listed_manual({Asks::also, 5, manual});
 
 }  // namespace npgpu::cli

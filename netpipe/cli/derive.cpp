@@ -38,26 +38,28 @@ int run_derive(const Options& options) {
     return exit_code::done;
   }
   if (options.on("json")) parameters_json(std::cout, devices);
-  else parameters_text(std::cout, devices, options.on("brief") ? Detail::brief : Detail::full, terminal_style());
+  else parameters_text(std::cout, devices, options.on("all") ? Detail::full : Detail::brief, terminal_style());
   return exit_code::done;
 }
 
 }  // namespace
 
 Command derive_parameters() {
-  return {"derive",
-          "infer how a device is built from the probes of a trace",
-          "Infers the structure of the devices of a trace from its probes, and what streams cost from its jobs, and "
-          "compares that with what the drivers and the system report. Needs no device.",
-          {"TRACE"},
-          {"npgpu derive node.h5", "npgpu derive node.h5 --brief", "npgpu derive node.h5 --published",
-           "npgpu derive node.h5 --twin node.json"},
-          {{"Output",
-            {"brief", "published", "json", "twin", Option("device", {}, "--twin: needed where the trace has several."),
-             "force"}}},
-          run_derive};
+  return {
+      "derive",
+      "infer how a device is built from the probes of a trace",
+      "Infers how the devices of a trace are built from its probes, and what streams cost from its jobs, and "
+      "compares that with what the drivers and the system report. The first line says how a device is built; each "
+      "parameter has a line. Needs no device.",
+      {"TRACE"},
+      {"npgpu derive node.h5", "npgpu derive node.h5 --all", "npgpu derive node.h5 --published",
+       "npgpu derive node.h5 --twin node.json"},
+      {{"Output",
+        {Option("all", {}, "Each parameter with its formula, its source and what disturbs it; those by time, too."),
+         "published", "json", "twin", Option("device", {}, "--twin: needed where the trace has several."), "force"}}},
+      run_derive};
 }
 
-const Joined<ListedCommand> listed_derive_parameters({14, derive_parameters});
+const Joined<ListedCommand> listed_derive_parameters({Asks::able, 9, derive_parameters});
 
 }  // namespace npgpu::cli

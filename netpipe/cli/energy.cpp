@@ -118,7 +118,7 @@ Plan energy_plan(const Options& options) {
     asked.window_ms = static_cast<std::uint32_t>(window.count() * 1e3 + 0.5);
   }
   Plan plan;
-  for (const std::string& id : split_names("device", options.maybe("device").value_or(devices::default_device())))
+  for (const std::string& id : ids_named(options.maybe("device").value_or(devices::default_device())))
     add_energy(plan, devices::find(id), asked);
   return plan;
 }
@@ -146,6 +146,6 @@ Command energy() {
           [](const Options& options) { return measure(options, energy_plan); }};
 }
 
-const Joined<ListedCommand> listed_energy({10, energy});
+const Joined<ListedCommand> listed_energy({Asks::able, 8, energy});
 
 }  // namespace npgpu::cli

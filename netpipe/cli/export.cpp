@@ -66,6 +66,6 @@ Command export_trace() {
       run_export};
 }
 
-const Joined<ListedCommand> listed_export_trace({20, export_trace});
+const Joined<ListedCommand> listed_export_trace({Asks::also, 3, export_trace});
 
 }  // namespace npgpu::cli

@@ -167,12 +167,12 @@ FleetRuns read_fleet(const FoundTraces& found) {
 // The verdict first. False if a file could not be written.
 bool write(const Options& options, const Fleet& fleet) {
   if (options.on("json")) fleet_json(std::cout, fleet);
-  else if (options.on("csv")) fleet_csv(std::cout, fleet);
   else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
   const bool metrics =
       write_if_asked(options, "openmetrics", true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
-  return write_if_asked(options, "html", options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); }) &&
-         metrics;
+  const bool force = options.on("force");
+  const bool table = write_if_asked(options, "csv", force, [&](std::ostream& out) { fleet_csv(out, fleet); });
+  return write_if_asked(options, "html", force, [&](std::ostream& out) { fleet_html(out, fleet); }) && table && metrics;
 }
 
 int exit_code_of_fleet(const Fleet& fleet) {
@@ -184,13 +184,12 @@ int exit_code_of_fleet(const Fleet& fleet) {
 }
 
 int run_fleet(const Options& options) {
-  if (options.on("json") && options.on("csv"))
-    throw Error(ErrorKind::usage, "--json and --csv are two forms of one report: choose one");
   FleetRules rules;
   if (const auto text = options.maybe("tolerance")) rules.tolerance = parse_fraction("tolerance", *text);
   // Before thousands of traces are read.
   if (const auto path = options.maybe("openmetrics")) check_output("openmetrics", *path, true);
-  if (const auto path = options.maybe("html")) check_output("html", *path, options.on("force"));
+  for (const char* file : {"csv", "html"})
+    if (const auto path = options.maybe(file)) check_output(file, *path, options.on("force"));
   const FoundTraces found = Finder().find(options.places("DIR|FILES..."));
   const FleetRuns read = read_fleet(found);
   const auto refuse = [&](const char* why) {
@@ -227,13 +226,13 @@ Command fleet() {
       "judged. Traces that cannot be read are listed, and the others are judged.",
       {"DIR|FILES..."},
       {"npgpu fleet traces/", "npgpu fleet traces/ --html fleet.html --openmetrics /var/lib/node_exporter/fleet.prom",
-       "npgpu fleet traces/ --csv > fleet.csv"},
+       "npgpu fleet traces/ --csv fleet.csv"},
       {{"How it is judged",
         {Option("tolerance", {}, "The least share that counts. Default: by kind of figure, 2 % to 40 %.")}},
        {"Output", {"all", "csv", "json", "openmetrics", Option("html", {}, "Here of the fleet."), "force"}}},
       run_fleet};
 }
 
-const Joined<ListedCommand> listed_fleet({19, fleet});
+const Joined<ListedCommand> listed_fleet({Asks::healthy, 5, fleet});
 
 }  // namespace npgpu::cli

@@ -69,6 +69,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Keep all GPUs busy for this long (10min, 1h): compute, tensor cores, memory, copies, one by one and several "
         "at once. All results are compared; rates, clocks, temperatures, power and errors are recorded as they "
         "change."}},
+      {"demo",
+       {"", "Check a simulated GPU with each sickness that there is one of, and show what is found. Needs no GPU."}},
       {"memory-test",
        {"",
         "Write patterns into all free memory of each GPU and read them back: each bit of each word at 1 and at 0, "
@@ -296,7 +298,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"openmetrics", {"FILE", "Also write metrics as Prometheus reads them. A file that exists is replaced."}},
 
       // fleets
-      {"csv", {"", "Print csv: a row for each GPU and each thing that it is judged by."}},
+      {"csv", {"FILE", "Write csv: a row for each GPU and each thing that it is judged by."}},
 
       // schedules
       {"schedule",
@@ -413,7 +415,6 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Show where its GPUs stand among those of their model in this file of --share, or in all of this folder. May "
         "be repeated.",
         0, true}},
-      {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
       {"published", {"", "Compare the parameters with what papers measured of the same architecture."}},
       {"other-hardware",
        {"",

@@ -173,6 +173,6 @@ Command info() {
           run_info};
 }
 
-const Joined<ListedCommand> listed_info({22, info});
+const Joined<ListedCommand> listed_info({Asks::able, 10, info});
 
 }  // namespace npgpu::cli

@@ -354,8 +354,8 @@ std::string summary_of(const Plan& plan, const MeasureOptions& options) {
   add(many, "of many GPUs at once");
   add(latencies, "latencies");
   add(numa, "with NUMA nodes of the host");
-  return fmt::format("{} GPU{}: {}; {} rounds, about {}", plan.devices().size(), plan.devices().size() == 1 ? "" : "s",
-                     fmt::join(parts, ", "), options.rounds(), clock_text(guess(plan, options)));
+  return fmt::format("{} GPU{}: {}; {}, about {}", plan.devices().size(), plan.devices().size() == 1 ? "" : "s",
+                     fmt::join(parts, ", "), counted(options.rounds(), "round"), clock_text(guess(plan, options)));
 }
 
 Plan announced_plan(const Options& options) {
@@ -398,6 +398,6 @@ Command matrix() {
       run_matrix};
 }
 
-const Joined<ListedCommand> listed_matrix({4, matrix});
+const Joined<ListedCommand> listed_matrix({Asks::healthy, 2, matrix});
 
 }  // namespace npgpu::cli

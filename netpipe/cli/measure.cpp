@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <random>
 
@@ -84,9 +85,18 @@ Repetition repetition(const Options& options, Repetition r) {
 
 }  // namespace
 
+// Where traces lie that nobody gave a place.
+constexpr const char* default_folder = "npgpu-traces";
+
 std::string default_output() {
-  return "npgpu-" + process::host_name() + '-' + campaign::utc_text("%Y%m%d-%H%M%S") + '-' +
+  return std::string(default_folder) + '/' + process::host_name() + '-' + campaign::utc_text("%Y%m%d-%H%M%S") + '-' +
          campaign::fresh_uuid().substr(0, 8) + ".h5";
+}
+
+void make_default_folder(const std::string& output) {
+  std::error_code ignored;  // who writes the trace says what is wrong
+  if (std::filesystem::path(output).parent_path() == default_folder)
+    std::filesystem::create_directory(default_folder, ignored);
 }
 
 const std::vector<OptionGroup>& options_of_all() {
@@ -100,8 +110,8 @@ const std::vector<OptionGroup>& options_of_all() {
        true},
       {"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}, true},
       {"Output",
-       {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",
-        "progress", "dry-run"},
+       {Option("output", {}, "Default: HOST-TIME-ID.h5 in the folder npgpu-traces."), "force", "resume", "append",
+        "json", "quiet", "progress", "dry-run"},
        true}};
   return all;
 }
@@ -221,23 +231,26 @@ void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& option
   write_document(out, "npgpu-plan", 1, all, 2);
 }
 
-namespace {}  // namespace
-
 std::vector<std::string> gpu_ids(const Options& options, const std::string& what) {
   const auto given = options.maybe("device");
   if (!given && devices::gpus().empty())
     throw Error(ErrorKind::nothing, what + " need a GPU: " + devices::why_no_gpu());
-  return split_names("device", given.value_or(devices::default_device()));
+  return ids_named(given.value_or(devices::default_device()));
+}
+
+std::vector<std::string> ids_named(const std::string& list) {
+  std::vector<std::string> all;
+  for (const std::string& id : split_names("device", list)) {
+    const std::vector<std::string> node = devices::node(id);
+    if (std::ranges::find(node, id) != node.end()) all.push_back(id);
+    else all.insert(all.end(), node.begin(), node.end());
+  }
+  return all;
 }
 
 std::vector<DeviceInfo> devices_named(const std::string& list) {
   std::vector<DeviceInfo> all;
-  for (const std::string& id : split_names("device", list)) {
-    const std::vector<std::string> node = devices::node(id);
-    if (std::ranges::find(node, id) != node.end()) all.push_back(devices::find(id));
-    else  // the name of a node
-      for (const std::string& one : node) all.push_back(devices::find(one));
-  }
+  for (const std::string& id : ids_named(list)) all.push_back(devices::find(id));
   return all;
 }
 
@@ -288,6 +301,7 @@ CampaignResult run_campaign(const Plan& plan, const MeasureOptions& options) {
   settings.host_turn = turns_of_several();
   settings.ready = [] { begin_with_parent(stop_asked); };
   if (settings.side_by_side && !settings.processes) settings.processes = std::make_shared<SideBySide>(options.output);
+  make_default_folder(options.output);
   Progress progress(options.progress);
   std::cout << std::flush;
   const process::OutputToErrors libraries;

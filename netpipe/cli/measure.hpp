@@ -34,6 +34,8 @@ std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own);
 MeasureOptions measure_options(const Options&);
 // A name of its own for each run, so that nothing measured is ever in the way of the next.
 std::string default_output();
+// Makes the folder of such names where this is one.
+void make_default_folder(const std::string& output);
 
 }  // namespace cli
 
@@ -60,6 +62,8 @@ Plan plan_for(const std::vector<std::string>& ids, const std::string& why, const
   return plan;
 }
 // The devices of a list: names of devices, and of nodes, which stand for all of their GPUs. Throws Error.
+// The devices of a list, with the GPUs of a node in place of its name.
+std::vector<std::string> ids_named(const std::string& list);
 std::vector<DeviceInfo> devices_named(const std::string& list);
 // Throws Error(usage) where --to is given and no copy is between two devices.
 void refuse_targets_without_peers(const Options&);

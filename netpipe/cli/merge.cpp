@@ -43,6 +43,6 @@ Command merge() {
           run_merge};
 }
 
-const Joined<ListedCommand> listed_merge({21, merge});
+const Joined<ListedCommand> listed_merge({Asks::also, 4, merge});
 
 }  // namespace npgpu::cli

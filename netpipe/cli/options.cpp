@@ -36,7 +36,7 @@ constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "re
                                                 "openmetrics", "exit-codes", "reference", "expect", "all"};
 
 // Their files are written; of all but the first in addition to what is printed.
-constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", "junit", "openmetrics"};
+constexpr std::string_view of_outputs[] = {"output", "html", "share", "chrome", "junit", "openmetrics", "csv"};
 
 // Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
 constexpr const char* side_words = "side words";

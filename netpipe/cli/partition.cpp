@@ -85,6 +85,6 @@ Command partition() {
       [](const Options& options) { return measure(options, partition_plan, print_studies); }};
 }
 
-const Joined<ListedCommand> listed_partition({11, partition});
+const Joined<ListedCommand> listed_partition({Asks::also, 2, partition});
 
 }  // namespace npgpu::cli

@@ -117,6 +117,6 @@ Command pieces() {
           [](const Options& options) { return measure(options, pieces_plan); }};
 }
 
-const Joined<ListedCommand> listed_pieces({9, pieces});
+const Joined<ListedCommand> listed_pieces({Asks::able, 7, pieces});
 
 }  // namespace npgpu::cli

@@ -407,6 +407,6 @@ Command predict() {
           run_predict};
 }
 
-const Joined<ListedCommand> listed_predict({16, predict});
+const Joined<ListedCommand> listed_predict({Asks::mine, 1, predict});
 
 }  // namespace npgpu::cli

@@ -140,7 +140,7 @@ Plan probe_plan(const Options& options) {
   is_named(options, "operation", Operation::fma), is_named(options, "type", DataType::fp32),
       is_named(options, "form", Form::streaming), is_named(options, "space", Space::global);
   Plan plan;
-  for (const std::string& id : split_names("device", options.maybe("device").value_or(devices::default_device())))
+  for (const std::string& id : ids_named(options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
       if (only_usual(options) && !description_of(name).is_usual) continue;
@@ -205,6 +205,6 @@ Command probe() {
           [](const Options& options) { return measure(options, probe_plan); }};
 }
 
-const Joined<ListedCommand> listed_probe({6, probe});
+const Joined<ListedCommand> listed_probe({Asks::able, 4, probe});
 
 }  // namespace npgpu::cli

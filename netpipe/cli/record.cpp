@@ -154,6 +154,7 @@ int run_record(const Options& options) {
   const std::vector<std::string> words = options.places("APP...");
   const std::string output = options.maybe("output").value_or(default_output());
   check_trace_output(output);
+  make_default_folder(output);
   TraceWriter writer(output,
                      options.on("force") ? IfExists::replace : IfExists::refuse,  // which refuses before the run
                      campaign::trace_root("record", typed()), {});
@@ -195,6 +196,6 @@ Command record() {
       run_record};
 }
 
-const Joined<ListedCommand> listed_record({12, record});
+const Joined<ListedCommand> listed_record({Asks::mine, 2, record});
 
 }  // namespace npgpu::cli

@@ -267,6 +267,6 @@ Command report() {
       run_report};
 }
 
-const Joined<ListedCommand> listed_report({13, report});
+const Joined<ListedCommand> listed_report({Asks::able, 2, report});
 
 }  // namespace npgpu::cli

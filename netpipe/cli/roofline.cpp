@@ -114,6 +114,6 @@ Command roofline() {
           run_roofline};
 }
 
-const Joined<ListedCommand> listed_roofline({15, roofline});
+const Joined<ListedCommand> listed_roofline({Asks::mine, 3, roofline});
 
 }  // namespace npgpu::cli

@@ -162,6 +162,6 @@ Command simulate_job() {
           run_simulate};
 }
 
-const Joined<ListedCommand> listed_simulate_job({17, simulate_job});
+const Joined<ListedCommand> listed_simulate_job({Asks::also, 1, simulate_job});
 
 }  // namespace npgpu::cli

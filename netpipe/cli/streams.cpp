@@ -170,6 +170,6 @@ Command streams() {
       run_streams};
 }
 
-const Joined<ListedCommand> listed_streams({7, streams});
+const Joined<ListedCommand> listed_streams({Asks::able, 5, streams});
 
 }  // namespace npgpu::cli

@@ -40,6 +40,7 @@ TextStyle terminal_style() {
   TextStyle style;
   const char* no_color = std::getenv("NO_COLOR");
   style.color = takes_escapes(STDOUT_FILENO) && !(no_color && *no_color);
+  style.whole_tables = terminal_width(STDOUT_FILENO, 0) == 0;
   style.width = std::clamp(terminal_width(STDOUT_FILENO, style.width), 60, 200);
   return style;
 }

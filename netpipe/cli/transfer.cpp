@@ -98,7 +98,7 @@ Plan transfer_plan(const Options& options) {
     const auto given = parse_names<Executor>("executor", *words);
     executors.assign(given.begin(), given.end());
   }
-  const auto ids = split_names("device", options.maybe("device").value_or(devices::default_device()));
+  const auto ids = ids_named(options.maybe("device").value_or(devices::default_device()));
   std::vector<const Module*> named;
   if (const auto names = options.maybe("module"))  // looked at before any device is asked
     for (const std::string& name : split_names("module", *names)) named.push_back(&module_named(name));
@@ -418,6 +418,6 @@ Command transfer() {
           }};
 }
 
-const Joined<ListedCommand> listed_transfer({3, transfer});
+const Joined<ListedCommand> listed_transfer({Asks::able, 3, transfer});
 
 }  // namespace npgpu::cli

@@ -102,6 +102,17 @@ class NodeTimer final : public DeviceTimer {
   Mark start_ = 0, stop_ = 0;
 };
 
+// A request goes there and an answer comes back, or two flags. A load of memory takes what the memory takes, and one of
+// another GPU's memory the way to it besides.
+Seconds latency_of_words(const Node& node, const TransferCase& c, const NodeRoute& route) {
+  const Facts& hardware = node.common().hardware;
+  const double cycles = number_fact(hardware, "memory_latency_cycles"), mhz = number_fact(hardware, "shader_clock_mhz");
+  const Seconds way = 2 * route.latency;
+  if (c.pattern == Pattern::flag || !(cycles > 0 && mhz > 0)) return way;
+  const Seconds memory{cycles / (mhz * 1e6)};
+  return c.direction == Direction::d2d ? memory : c.direction == Direction::peer ? way + memory : way;
+}
+
 class NodeChannel final : public Channel {
  public:
   NodeChannel(const TransferCase& c, std::uint64_t max_bytes)
@@ -115,8 +126,9 @@ class NodeChannel final : public Channel {
         course_(open_->node->gpu(member_of(device_of(c)).value().gpu).course),
         age_(age_of(device_of(c))) {
     look_for_loss();
-    if (const Link* link = open_->node->common().link(c.direction, c.memory)) gap_ = link->gap;
-    if (is_of_words(c.pattern)) there_.latency *= 2;  // a request goes there and an answer comes back, or two flags
+    if (const Link* link = open_->node->common().link(c.direction, c.memory); link && !is_of_words(c.pattern))
+      gap_ = link->gap;
+    if (is_of_words(c.pattern)) there_.latency = latency_of_words(*open_->node, c, there_);
     if (c.pattern != Pattern::pingpong) return;
     back_ = open_->node->route(lane_case(c, npgpu::reversed(lanes(c).front())));
     returned_ = host::PageableBuffer(real_part(max_bytes), host::source_of(c).offset, host::PageSize::large);

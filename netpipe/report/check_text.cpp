@@ -205,14 +205,11 @@ void write_finding(Document& doc, const HealthFinding& finding, std::set<std::st
   }
 }
 
-// What was skipped, in one paragraph: "ECC errors, NVLink: not in this trace".
 void write_skipped(Document& doc, const std::vector<const HealthFinding*>& all) {
-  std::vector<std::string> texts, said;
+  std::vector<std::string> texts;
   for (const HealthFinding* finding : all)
     if (finding->health == Health::skip) texts.push_back(finding->text);
-  for (const auto& [why, what] : by_reason(texts)) said.push_back(what + (why.empty() ? "" : ": " + why));
-  if (!said.empty())
-    doc.add(Document::Marked{"SKIP", Document::Tone::dim, fmt::format("{}", fmt::join(said, "; ")), 2, 8});
+  if (!texts.empty()) doc.note(not_checked_text(texts));
 }
 
 // Every finding of a device.

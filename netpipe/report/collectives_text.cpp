@@ -195,7 +195,6 @@ void collectives_text(Document& doc, const TraceResults& of) {
     if (!study.links_judged_by.empty()) doc.labelled("links", study.links_judged_by);
     doc.gap();
     doc.add(Document::Rows{summary_table(study, "operation"), {}, "every operation"});
-    doc.left_out();
     doc.draw(html::collective_chart(study, fmt::format("collectives{}", &study - of.collectives.data())));
     bool is_any_chosen = false, is_any_unusable = false, is_any_unsteady = false, is_any_disturbed = false;
     for (const CollectiveFigure& f : study.figures) {

@@ -120,10 +120,7 @@ std::string runs_text(const ComparisonReport::Side& side) {
   return fmt::format("{} runs, {} to {}", all.size(), all.front(), all.back());
 }
 
-void add_table(Document& doc, Table table) {
-  doc.table(std::move(table));
-  doc.left_out();
-}
+void add_table(Document& doc, Table table) { doc.table(std::move(table)); }
 
 void identify(Document& doc, const ComparisonReport& of) {
   if (!of.found.other_cards.empty())
@@ -171,7 +168,7 @@ void classes(Document& doc, const Comparison& found) {
   columns.push_back(right("would have been found"));
   Table table(std::move(columns));
   for (const ClassComparison& of : found.classes) {
-    std::vector<std::string> cells{spaced(name(of.time_class))};
+    std::vector<std::string> cells{class_text(of.time_class)};
     for (std::size_t band = 0; band < band_names.size(); ++band) {
       const auto shared = std::ranges::find(of.shared, band, &SharedChange::band);
       cells.push_back(shared == of.shared.end() ? "" : share_text(shared->change) + mark_of(shared->verdict));
@@ -339,7 +336,7 @@ std::string tolerances_text(const Comparison& found) {
   for (const TimeClass one : classes) {
     const Tolerance& t = found.tolerances[static_cast<std::size_t>(one)];
     sources.insert(t.source);
-    parts.push_back(fmt::format("{} {}", spaced(name(one)), thirds_text(t)));
+    parts.push_back(fmt::format("{} {}", class_text(one), thirds_text(t)));
   }
   return fmt::format("{} ({})", fmt::join(parts, "; "), fmt::join(sources, "; "));
 }

@@ -120,7 +120,7 @@ std::vector<std::string> slower_items(const Comparison& found) {
     }
     if (!bands.empty())
       of_classes.push_back(
-          {fmt::format("{} {}, {}", is_all ? "all" : "most", spaced(name(of.time_class)), fmt::join(bands, ", "))});
+          {fmt::format("{} {}, {}", is_all ? "all" : "most", class_text(of.time_class), fmt::join(bands, ", "))});
   }
   for (const CaseComparison& of : found.cases) {
     const std::size_t before = others.size();

@@ -70,8 +70,7 @@ class Document {
     std::vector<std::vector<Note>> below{};  // each row
     std::string caption{}, label{};          // on a page
   };
-  struct LeftOut {};  // which columns of the last table did not fit
-  struct Lines {      // a drawing, as wide as it is
+  struct Lines {  // a drawing, as wide as it is
     std::string text{};
   };
   struct Gap {};
@@ -100,8 +99,8 @@ class Document {
   struct Foot {
     std::string text{}, on_paper{};
   };
-  using Block = std::variant<Head, Title, Heading, Verdict, Entry, Note, Marked, Rows, LeftOut, Section, Lines, Gap,
-                             Paragraph, Bullets, Findings, Drawing, Foot>;
+  using Block = std::variant<Head, Title, Heading, Verdict, Entry, Note, Marked, Rows, Section, Lines, Gap, Paragraph,
+                             Bullets, Findings, Drawing, Foot>;
 
   std::vector<Block> blocks;
 
@@ -123,7 +122,6 @@ class Document {
   }
   void note(std::string text, bool alarm = false, std::size_t indent = 2) { add(Note{std::move(text), alarm, indent}); }
   void table(Table table) { add(Rows{std::move(table)}); }
-  void left_out() { add(LeftOut{}); }
   void gap() { add(Gap{}); }
 };
 

@@ -85,8 +85,7 @@ class HtmlWriter {
     for (const std::vector<Note>& notes : rows.below)
       for (const Note& note : notes) (*this)(note);
   }
-  void operator()(const Document::LeftOut&) {}  // nothing is
-  void operator()(const Document::Gap&) {}      // the style sheet has it
+  void operator()(const Document::Gap&) {}  // the style sheet has it
   void operator()(const Section& section) {
     if (section.table) put(scrolling(section.table->html(section.name), section.name));
     for (const Entry& entry : section.entries) (*this)(entry);

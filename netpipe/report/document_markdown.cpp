@@ -56,8 +56,7 @@ class MarkdownWriter {
   void operator()(const Document::Drawing&) {}  // of a page
   void operator()(const Document::Foot&) {}     // of a page
   void operator()(const Document::Lines& lines) { part(markdown_text(lines.text)); }
-  void operator()(const Document::LeftOut&) {}  // nothing is
-  void operator()(const Document::Gap&) {}      // each part has one
+  void operator()(const Document::Gap&) {}  // each part has one
   void operator()(const Section& section) {
     std::string its = fmt::format("\n### {}\n\n", markdown_text(section.name));
     if (section.table) its += section.table->markdown() + '\n';

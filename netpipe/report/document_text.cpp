@@ -57,7 +57,8 @@ void keep_what_fits(std::vector<std::string>& items, std::size_t room) {
 
 class TextWriter {
  public:
-  explicit TextWriter(const TextStyle& style) : ink_(style.color), width_(text_width(style)) {}
+  explicit TextWriter(const TextStyle& style)
+      : ink_(style.color), width_(text_width(style)), table_width_(table_width(style)) {}
   std::string text;
 
   void operator()(const Document::Head& head) {
@@ -101,17 +102,13 @@ class TextWriter {
     text += '\n';
   }
   void operator()(const Document::Rows& rows) {
-    last_ = rows.table;
-    const auto lines = last_->lines(width_);
+    const auto lines = rows.table.lines(table_width_);
     text += ink_.dim(lines.front());
     for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
-      text += last_->is_alarm(i) ? ink_.alarm(lines[i + 1]) : lines[i + 1];
+      text += rows.table.is_alarm(i) ? ink_.alarm(lines[i + 1]) : lines[i + 1];
       if (i < rows.below.size())
         for (const Note& note : rows.below[i]) (*this)(note);
     }
-  }
-  void operator()(const Document::LeftOut&) {
-    if (last_) note_left_out(*last_);
   }
   void operator()(const Document::Paragraph& paragraph) { (*this)(Note{paragraph.text}); }
   void operator()(const Document::Bullets& bullets) {
@@ -150,18 +147,12 @@ class TextWriter {
   void leave_line() {
     if (!text.ends_with("\n\n")) text += '\n';
   }
-  void write_table(Table table) {
-    const auto lines = table.lines(width_ + 2);
+  void write_table(const Table& table) {
+    const auto lines = table.lines(table_width_ + 2);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::string line = lines[i].substr(std::min<std::size_t>(2, lines[i].size()));
       text += i == 0 ? ink_.bold(line) : line;
     }
-    note_left_out(table);
-  }
-  void note_left_out(const Table& table) {
-    if (!table.left_out().empty())
-      (*this)(Note{fmt::format("left out at {} columns: {}", width_, fmt::join(table.left_out(), ", "))});
-    if (table.cut()) (*this)(Note{fmt::format("cut at {} columns: texts that end in ...", width_)});
   }
   // "MEMORY   GB/s     read 4606, ...": lines go on behind the label.
   void write_entry(const std::string& name, const Entry& entry) {
@@ -180,8 +171,7 @@ class TextWriter {
   }
 
   const Ink ink_;
-  const std::size_t width_;
-  std::optional<Table> last_;
+  const std::size_t width_, table_width_;
 };
 
 }  // namespace

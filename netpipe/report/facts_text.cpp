@@ -79,7 +79,8 @@ std::string drift_text(const std::vector<Drift>& drifts) {
   std::string text;
   for (const Drift& drift : drifts) {
     const double percent = std::round(1000 * drift.most()) / 10;
-    add(text, fmt::format("{} {}", name(drift.time_class), percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent)));
+    add(text,
+        fmt::format("{} {}", class_text(drift.time_class), percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent)));
   }
   return text;
 }
@@ -169,7 +170,6 @@ void runs_text(std::ostream& out, const std::string& file, const std::vector<Tra
                std::to_string(series_of(runs[i])), runs[i].root.complete ? "" : "not complete",
                devices_text(devices_of(runs[i]))});
   doc.table(std::move(table));
-  doc.left_out();
   out << to_text(doc, style);
 }
 

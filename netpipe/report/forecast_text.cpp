@@ -117,7 +117,6 @@ void streams_table(Document& doc, const ForecastReport& of) {
   }
   doc.table(std::move(table));
   doc.note("intervals: the scatter of the measured costs, and not the error of the model, which stands above");
-  doc.left_out();
 }
 
 void in_turn_table(Document& doc, const ForecastReport& of) {
@@ -130,7 +129,6 @@ void in_turn_table(Document& doc, const ForecastReport& of) {
                buffers_text(buffers_of(of.job, s.chunks, s.streams)), total_text(s),
                bar_text(microseconds(s.run.total), most)});
   doc.table(std::move(table));
-  doc.left_out();
 }
 
 // What the literature's models say beside ours: which number each chooses, what it promises there, and what we say of
@@ -150,7 +148,6 @@ void models_tables(Document& doc, const ForecastReport& of) {
       "npgpu's time: with that number of streams. t_sc is {}, as measured. no n: the paper has no equation for "
       "it, and the least time counts, up to --max-streams.",
       time_text(microseconds(of.costs->create))));
-  doc.left_out();
   // Two that differ in their numbers only are one column.
   std::vector<StreamModelChoice> forms;
   for (const StreamModelChoice& one : of.models)
@@ -166,7 +163,6 @@ void models_tables(Document& doc, const ForecastReport& of) {
   }
   doc.gap();
   doc.table(std::move(times));
-  doc.left_out();
 }
 
 void graph_line(Document& doc, const ForecastReport& of) {

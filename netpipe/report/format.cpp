@@ -117,20 +117,43 @@ std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 || what.ends_with("series") ? "" : "s");
 }
 
-std::vector<std::pair<std::string, std::string>> by_reason(const std::vector<std::string>& texts) {
+std::string not_checked_text(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::string>> reasons;  // in order
   for (const std::string& text : texts) {
-    const std::size_t colon = std::min(text.find(": "), text.size());
+    std::size_t colon = text.find(": ");
+    // "cuda:0: NVLink: this GPU has none": the name of a device belongs to what it is of.
+    if (colon != std::string::npos && text.find(' ') > colon && text.find(':') < colon) colon = text.find(": ", colon + 1);
+    colon = std::min(colon, text.size());
     const std::string what = text.substr(0, colon), reason = colon < text.size() ? text.substr(colon + 2) : "";
     const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);
     if (known == reasons.end()) reasons.emplace_back(reason, what);
     else known->second += ", " + what;
   }
-  return reasons;
+  std::string said;
+  for (const auto& [reason, what] : reasons)
+    said += (said.empty() ? "Not checked: " : "; ") + what + (reason.empty() ? "" : " (" + reason + ')');
+  return said;
 }
 
 std::string device_text(const std::string& device, const std::string& name) {
   return device + (name.empty() ? "" : " (" + name + ')');
+}
+
+std::string limit_source_text(const std::string& source) {
+  constexpr std::string_view sign = " * ";
+  const std::size_t first = source.find(sign), last = source.rfind(sign);
+  if (first == std::string::npos) return source;
+  if (const std::size_t name = source.rfind(": ", first); name != std::string::npos) return source.substr(0, name);
+  const std::size_t begin = source.starts_with("half of ") ? 8 : 0;
+  const std::size_t end = std::min({source.size(), source.find(", ", last + 1), source.find(": ", last + 1)});
+  return source.substr(0, begin) + "what clock and widths give" + source.substr(end);
+}
+
+std::string class_text(TimeClass of) {
+  if (of == TimeClass::gated_jobs) return "jobs timed by the device";
+  std::string text(name(of));
+  std::ranges::replace(text, '-', ' ');
+  return text;
 }
 
 std::string length_text(const LengthClass& c) {

@@ -33,13 +33,18 @@ std::string range_text(const Estimate&, double factor = 1);
 // "3 points", "1 point".
 std::string counted(std::size_t count, std::string_view what);
 std::string upper_case(std::string_view ascii);
-// "ECC errors: not in this trace" and "NVLink: not in this trace" are one: "not in this trace", and "ECC errors,
-// NVLink".
-std::vector<std::pair<std::string, std::string>> by_reason(const std::vector<std::string>& texts);
+// "ECC errors: not in this trace" and "NVLink: not in this trace" are one: "Not checked: ECC errors, NVLink (not in
+// this trace)". Nothing of nothing.
+std::string not_checked_text(const std::vector<std::string>& texts);
 // "cuda:0 (NVIDIA H200)", or the device alone where it has no name.
 std::string device_text(const std::string& device, const std::string& name);
 // "55.40 GB/s", "66.9 TFLOP/s", "5.120 us": a key figure.
 std::string figure_text(double value, FigureUnit);
+// "host copies", "jobs timed by the device": a class of times.
+std::string class_text(TimeClass);
+// Where a limit comes from, without its formula: "PCIe Gen5 x16" of "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130",
+// "what clock and widths give" of "3201 MHz * 6016 bit * 2".
+std::string limit_source_text(const std::string& source);
 // "shorter than 1 ms", "of 1 ms to 5 ms", "longer than 5 ms".
 std::string length_text(const LengthClass&);
 // "16 chunks in 4 streams, 30 MiB": how a job is cut, and the device memory of its buffers.

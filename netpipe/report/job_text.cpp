@@ -57,7 +57,6 @@ void series_text(Document& doc, const JobSeries& series, bool) {
   doc.note(time_note(series.question.gating));
   doc.note("speed-up: over the same job unsplit in one stream");
   marks.notes(doc, "jobs", series.unsteady_above);
-  doc.left_out();
 }
 
 // predict --measured without a job: predictions of the jobs that a trace holds, and their measured times. The
@@ -115,7 +114,6 @@ void predicted_jobs_text(std::ostream& out, const PredictedJobsReport& of, const
     doc.note(
         "Best: the least time, and its number of streams, among those measured. The kernel's time is the unsplit job's "
         "less its copies, weighed with that of kernels of its sort alone, where these were measured and are near.");
-    doc.left_out();
   }
   if (!of.in_turn.empty()) {
     Table turns({right("chunks"), right("streams"), right("measured"), right("predicted")});

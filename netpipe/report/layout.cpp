@@ -38,19 +38,6 @@ void line_up_points(std::vector<std::string>& cells) {
   for (std::string& cell : cells) cell += spaces(most - behind(cell));
 }
 
-// The beginning of a text, so that it takes at most `room` columns.
-std::string shortened(const std::string& text, std::size_t room) {
-  constexpr std::size_t dots = 3;
-  std::size_t end = 0;
-  for (std::size_t used = 0; end < text.size();) {
-    const Character c = character_at(text, end);
-    used += display_width(std::string_view(text).substr(end, c.bytes));
-    if (used + dots > room) break;
-    end += c.bytes;
-  }
-  return text.substr(0, end) + std::string(dots, '.');
-}
-
 // Marks without a header take no room where no row has one.
 bool is_shown(const Column& column) {
   const auto is_empty = [](const std::string& cell) { return cell.empty(); };
@@ -125,11 +112,10 @@ void Table::row(std::vector<std::string> cells, std::optional<Health> judged) {
     columns_[i].cells.push_back(i < cells.size() ? one_line(cells[i]) : "");
 }
 
-std::vector<std::string> Table::lines(std::size_t width) {
+std::vector<std::string> Table::lines(std::size_t width) const {
   std::vector<Column> shown = columns_;
   std::erase_if(shown, [](const Column& c) { return !is_shown(c); });
-  left_out_.clear();
-  cut_ = false;
+  const std::vector<Column> whole = shown;
   for (Column& c : shown) {
     if (c.align == Align::point) line_up_points(c.cells);
     c.cells.insert(c.cells.begin(), c.header);
@@ -137,39 +123,40 @@ std::vector<std::string> Table::lines(std::size_t width) {
   const auto room = [](const Column& c) {
     return display_width(*std::ranges::max_element(c.cells, {}, display_width));
   };
+  std::vector<char> is_below(shown.size(), false);
   const auto total = [&] {
     std::size_t sum = 0;
-    for (const Column& c : shown) sum += gap + room(c);
+    for (std::size_t i = 0; i < shown.size(); ++i) sum += is_below[i] ? 0 : gap + room(shown[i]);
     return sum;
   };
   while (total() > width) {
-    const auto least = std::ranges::max_element(shown, {}, &Column::rank);
-    if (least == shown.end() || least->rank == 0) break;
-    left_out_.push_back(least->header);
-    shown.erase(least);
-  }
-  constexpr std::size_t readable = 12;  // no text is cut to less
-  for (std::size_t all = total(); all > width; all = total()) {
-    const auto text_room = [&](const Column& c) { return c.align == Align::left ? room(c) : 0; };
-    const auto widest = std::ranges::max_element(shown, {}, text_room);
-    if (widest == shown.end() || text_room(*widest) <= readable) break;
-    const std::size_t now = text_room(*widest), left = std::max(readable, now - std::min(now, all - width));
-    for (std::string& cell : widest->cells)
-      if (display_width(cell) > left) cell = shortened(cell, left);
-    cut_ = true;
+    std::size_t least = 0;  // the first column stays
+    for (std::size_t i = 1; i < shown.size(); ++i)
+      if (!is_below[i] && (!least || shown[i].rank >= shown[least].rank)) least = i;
+    if (!least) break;
+    is_below[least] = true;
   }
 
   std::vector<std::string> lines(shown.empty() ? 0 : shown.front().cells.size());
-  for (const Column& c : shown) {
+  for (std::size_t k = 0; k < shown.size(); ++k) {
+    const Column& c = shown[k];
     const std::size_t wide = room(c);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t i = 0; i < lines.size() && !is_below[k]; ++i) {
       const std::string fill = spaces(wide - display_width(c.cells[i]));
       lines[i] += spaces(gap) + (c.align == Align::left ? c.cells[i] + fill : fill + c.cells[i]);
     }
   }
-  for (std::string& line : lines) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    line += '\n';
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i].erase(lines[i].find_last_not_of(' ') + 1);
+    if (display_width(lines[i]) > width) lines[i] = spaces(gap) + wrapped(lines[i], width, 2 * gap, gap);
+    lines[i] += '\n';
+    std::string folded;
+    for (std::size_t k = 0; i > 0 && k < whole.size(); ++k) {
+      const std::string& cell = whole[k].cells[i - 1];
+      if (!is_below[k] || cell.empty() || cell == "-") continue;
+      folded += (folded.empty() ? "" : ", ") + whole[k].header + (whole[k].header.empty() ? "" : " ") + cell;
+    }
+    if (!folded.empty()) lines[i] += spaces(3 * gap) + wrapped(folded, width, 4 * gap, 3 * gap) + '\n';
   }
   return lines;
 }
@@ -223,5 +210,10 @@ std::string Table::html(std::string_view caption) const {
 }
 
 std::size_t text_width(const TextStyle& style) { return static_cast<std::size_t>(std::max(40, style.width)); }
+
+std::size_t table_width(const TextStyle& style) {
+  constexpr std::size_t any = 1 << 20;
+  return style.whole_tables ? any : text_width(style);
+}
 
 }  // namespace npgpu

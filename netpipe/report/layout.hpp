@@ -38,8 +38,8 @@ class Ink {
 
 enum class Align { left, right, point };  // point: decimal points below each other
 
-// Marks without a header are not shown where no row has one. Rank 0 always stays; of the others the highest rank is
-// left out first where the table is too wide. If it still is, the texts of its widest left-aligned columns are cut.
+// Marks without a header are not shown where no row has one. Where the table is too wide, columns stand below their
+// row, each as "header cell": the highest rank first, and of one rank the last.
 struct Column {
   std::string header;
   Align align;
@@ -66,23 +66,19 @@ class Table {
   // Cells: one for each column, there or not.
   void row(std::vector<std::string> cells, std::optional<Health> judged = {});
   bool is_alarm(std::size_t row) const { return judged_[row] == Health::fail; }
-  // The header and the rows, each indented by two and ended by a newline.
-  std::vector<std::string> lines(std::size_t width);
+  // The header and the rows, each indented by two and ended by a newline. A folded row has several lines.
+  std::vector<std::string> lines(std::size_t width) const;
   // All columns and rows, as GitHub reads a table.
   std::string markdown() const;
   // The same for a browser: a caption, headers of columns and rows, all text escaped.
   std::string html(std::string_view caption) const;
-  // Headers of the columns that the last lines() left out, and whether it cut texts.
-  const std::vector<std::string>& left_out() const { return left_out_; }
-  bool cut() const { return cut_; }
 
  private:
   std::vector<Column> columns_;
   std::vector<std::optional<Health>> judged_;
-  std::vector<std::string> left_out_;
-  bool cut_ = false;
 };
 
-std::size_t text_width(const TextStyle&);  // 40 at least
+std::size_t text_width(const TextStyle&);   // 40 at least
+std::size_t table_width(const TextStyle&);  // the same, or more than any table takes
 
 }  // namespace npgpu

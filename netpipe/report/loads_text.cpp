@@ -47,7 +47,7 @@ void add_row(Table& table, const EnergyFigure& f) {
 // A row for each kind of work of one device.
 Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& device) {
   Table table({left("work"), decimal("pJ each"), decimal("+-%"), decimal("W"), decimal("+-%", 1), right("rate"),
-               decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), decimal("°C"), left("")});
+               decimal("G/s per W", 2), decimal("half load", 3), decimal("MHz", 2), decimal("°C"), left("")});
   for (const EnergyFigure& f : figures)
     if (f.question.device == device) add_row(table, f);
   return table;
@@ -74,7 +74,7 @@ void energies_text(Document& doc, const TraceResults& of) {
     doc.table(std::move(table));
     doc.note(
         "pJ each: energy of one byte or operation over idle; W: of the whole device, idle included; G/s per W: "
-        "GB/s or GFLOP/s for each watt; half %: how much more one costs where the device works half of the time");
+        "GB/s or GFLOP/s for each watt; half load: how many % more one costs where the device works half of the time");
     if (!disturbed.empty()) doc.note(fmt::format("d: disturbed: {}", fmt::join(disturbed, "; ")), true);
     for (const EnergyFigure& f : figures)
       if (f.question.device == device && f.is_clock_lowered())

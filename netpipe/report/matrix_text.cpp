@@ -72,9 +72,10 @@ Table table_of_sampled(const NodeMatrix& node, const RateMatrix& matrix) {
   return table;
 }
 
-bool fits_width(Table& table, std::size_t width) {
-  return std::ranges::all_of(table.lines(width),
-                             [&](const std::string& line) { return display_width(line) <= width + 1; });
+bool fits_width(const Table& table, std::size_t width) {
+  return std::ranges::all_of(table.lines(width), [](const std::string& row) {
+    return row.find('\n') + 1 == row.size();  // it is not folded
+  });
 }
 
 // "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
@@ -170,7 +171,6 @@ void add_plain(Document& doc, Section section) {
     doc.gap();
     doc.note(section.name);
     doc.table(std::move(*section.table));
-    doc.left_out();
   }
   for (const std::string& note : section.notes) doc.note(note);
   for (Entry& entry : section.entries) doc.add(std::move(entry));
@@ -374,7 +374,7 @@ Document matrix_findings_document(const MatrixVerdict& verdict) {
 }
 
 void matrix_text(std::ostream& out, const NodeMatrix& node, const TextStyle& style) {
-  out << to_text(matrix_document(node, text_width(style)), style);
+  out << to_text(matrix_document(node, table_width(style)), style);
 }
 
 void matrix_findings_text(std::ostream& out, const MatrixVerdict& verdict, const TextStyle& style) {
@@ -384,7 +384,7 @@ void matrix_findings_text(std::ostream& out, const MatrixVerdict& verdict, const
 void matrix_overview(std::ostream& out, const NodeMatrix& node, const TextStyle& style) {
   if (node.matrices.empty()) return;
   Document doc;
-  add_plain(doc, rate_section(node, node.matrices.front(), text_width(style)));
+  add_plain(doc, rate_section(node, node.matrices.front(), table_width(style)));
   const std::size_t more = node.matrices.size() - 1 + !node.together.empty() + !node.numa.gpus.empty();
   if (more > 0) doc.note(counted(more, "more table") + " in npgpu report --all, and on its page (--html)");
   doc.gap();

@@ -3,8 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
+#include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/report/report.hpp"
@@ -37,39 +40,121 @@ std::string reference_text(const Parameter& p) {
   return digits_text(p.reference * scale_of(p.estimate).factor);
 }
 
+// A count as an engineer says it: 132 of 131.7, 4 of 3.976; what is no whole number keeps a digit.
+std::string count_text(double value) {
+  constexpr double whole = 0.02;
+  const double next = std::round(value);
+  return next > 0 && std::abs(value / next - 1) <= whole ? fmt::format("{:.0f}", next) : fmt::format("{:.1f}", value);
+}
+
+std::string reporter_of(const DeviceParameters& device) {
+  return device.device.starts_with("host") ? "the system" : device.simulated ? "its spec" : "the driver";
+}
+
+// How a device is built, in a sentence: "132 multiprocessors of 4 x 32 lanes at 1980 MHz, FMA 4 cycles, 59 MiB of L2 in
+// two parts, 4.6 TB/s of memory". Empty where the trace says nothing of it.
+std::string build_text(const DeviceParameters& device) {
+  const auto find = [&](std::string_view name) -> const Parameter* {
+    const auto found = std::ranges::find(device.parameters, name, &Parameter::name);
+    return found == device.parameters.end() || !std::isfinite(found->estimate.value) ? nullptr : &*found;
+  };
+  // What was reported stands beside what does not agree with it.
+  const auto reported = [&](const Parameter& p) {
+    if (p.verdict != Agreement::disagrees && p.verdict != Agreement::undecided) return std::string();
+    if (!std::isfinite(p.reference)) return std::string(" (in doubt)");
+    return fmt::format(" ({} reports {}{})", reporter_of(device), count_text(p.reference * scale_of(p.estimate).factor),
+                       p.verdict == Agreement::undecided ? "; in doubt" : "");
+  };
+  // A count that agrees with what was reported is that.
+  const auto counted = [](const Parameter& p) {
+    const bool is_that = p.verdict == Agreement::agrees && p.reference == std::round(p.reference);
+    return count_text(is_that ? p.reference : p.estimate.value);
+  };
+  std::vector<std::string> parts;
+  std::string units;
+  if (const Parameter* const sm = find("SM"))
+    units = fmt::format("{} {}{}", counted(*sm),
+                        device.device.starts_with("host")     ? "cores"
+                        : device.device.starts_with("opencl") ? "compute units"
+                                                              : "multiprocessors",
+                        reported(*sm));
+  const Parameter *const lanes = find("lanes"), *const ports = find("ports"), *const both = find("lanes*ports");
+  if (lanes && ports)
+    units += fmt::format(" of {} x {} lanes", counted(*ports), counted(*lanes));
+  else if (both) units += fmt::format(" of {} lanes", count_text(both->estimate.value));
+  if (const Parameter* const clock = find("clock"); clock && !units.empty())
+    units += fmt::format(" at {:.0f} MHz", clock->estimate.value);
+  if (!units.empty()) parts.push_back(units);
+  if (const Parameter* const latency = find("FMA latency"))
+    parts.push_back(fmt::format("FMA {} cycles", count_text(latency->estimate.value)));
+  for (const char* level : {"L3", "L2"}) {
+    const Parameter* const size = find(level + std::string(" size"));
+    if (!size) continue;
+    const bool is_split = find(level + std::string(" near latency")) && find(level + std::string(" far latency"));
+    parts.push_back(fmt::format("{} of {}{}{}", about_size_text(size->estimate.value), level,
+                                is_split ? " in two parts" : "", reported(*size)));
+    break;
+  }
+  double rate = 0;
+  for (const char* name : {"B read", "B write", "B copy", "B"})
+    if (const Parameter* const p = find(name)) rate = std::max(rate, p->estimate.value);
+  if (rate > 0)
+    parts.push_back(rate < 1e12 ? fmt::format("{:.0f} GB/s of memory", rate * 1e-9)
+                                : fmt::format("{:.1f} TB/s of memory", rate * 1e-12));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Names of Perez & Piccoli and of Gomez-Luna: what they mean is said once for each.
+std::string_view paper_name(const Parameter& p) {
+  const std::string_view first = std::string_view(p.name).substr(0, p.name.find(' '));
+  static constexpr std::array known{"P", "SM",   "N_PPipe", "L_Pipe",  "Sigma", "w*",      "Cp_AA", "Cp_OA",
+                                    "B", "B_AA", "B_OA",    "N_MINBl", "W_bus", "T_delay", "t_sc"};
+  return std::ranges::find(known, first) == known.end() ? std::string_view() : first;
+}
+
+// A twin of a parameter that is told per cycle: the same by the clock of the wall.
+bool is_twin(const Parameter& p) { return p.name.find(" by time") != std::string::npos; }
+
 }  // namespace
 
 Document parameters_document(const std::vector<DeviceParameters>& devices, Detail detail) {
   Document doc;
   for (const DeviceParameters& device : devices) {
     if (&device != &devices.front()) doc.gap();
-    doc.title("derived parameters of " + device_text(device.device, device.device_name), device.simulated);
+    const std::string build = build_text(device), called = device_text(device.device, device.device_name);
+    doc.title(build.empty() ? "derived parameters of " + called : called + ": " + build, device.simulated);
     Table table({left("parameter"), left("value"), left("95 % interval", 2), right("reported", 1), left("verdict")});
-    for (const Parameter& p : device.parameters)
-      table.row({p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
-                 std::string(name(p.verdict)) + (p.note.empty() ? "" : " ?")});
-    const std::string reporter = device.device.starts_with("host") ? "by the system"
-                                 : device.simulated                ? "by its spec"
-                                                                   : "by the driver";
     Document::Rows rows{std::move(table)};
-    if (detail == Detail::full)
-      for (const Parameter& p : device.parameters) {
-        std::vector<Note>& below = rows.below.emplace_back();
-        const auto add = [&](const std::string& said, const char* before) {
-          if (!said.empty()) below.push_back({before + said, false, 6});
-        };
-        below.push_back({"= " + p.estimate.method, false, 6});
-        add(p.meaning, "");
-        add(p.reference_source,
-            p.reference_source.starts_with("not reported") ? "" : ("reported " + reporter + ": ").c_str());
-        add(p.note, "? ");
+    std::vector<std::pair<std::string, std::string>> meanings;
+    const std::string reporter = reporter_of(device);
+    bool has_reference = false, has_doubt = false;
+    for (const Parameter& p : device.parameters) {
+      if (detail == Detail::brief && is_twin(p)) continue;
+      rows.table.row(
+          {p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
+           (p.verdict == Agreement::no_reference ? "-" : std::string(name(p.verdict))) + (p.note.empty() ? "" : " ?")});
+      has_reference = has_reference || std::isfinite(p.reference);
+      has_doubt = has_doubt || !p.note.empty();
+      if (detail == Detail::brief) {
+        const std::string paper(paper_name(p));
+        if (!paper.empty() &&
+            std::ranges::find(meanings, paper, &std::pair<std::string, std::string>::first) == meanings.end())
+          meanings.emplace_back(paper, p.name + ": " + p.meaning);
+        continue;
       }
+      std::vector<Note>& below = rows.below.emplace_back();
+      const auto add = [&](const std::string& said, const std::string& before) {
+        if (!said.empty()) below.push_back({before + said, false, 6});
+      };
+      below.push_back({"= " + p.estimate.method, false, 6});
+      add(p.meaning, "");
+      add(p.reference_source, p.reference_source.starts_with("not reported") ? "" : "reported by " + reporter + ": ");
+      add(p.note, "? ");
+    }
     if (!device.parameters.empty()) doc.add(std::move(rows));
-    const auto any = [&](auto&& has) { return std::ranges::any_of(device.parameters, has); };
-    if (any([](const Parameter& p) { return std::isfinite(p.reference); })) doc.note("reported: " + reporter);
-    if (detail == Detail::brief && any([](const Parameter& p) { return !p.note.empty(); }))
-      doc.note("?: in doubt; npgpu derive explains why");
-    doc.left_out();
+    for (const auto& [paper, meaning] : meanings) doc.note(meaning);
+    if (has_reference) doc.note("reported: by " + reporter);
+    if (detail == Detail::brief && has_doubt) doc.note("?: in doubt; npgpu derive TRACE --all explains why");
     for (const std::string& why : device.missing) doc.note("missing: " + why);
   }
   return doc;
@@ -123,11 +208,10 @@ Document published_document(const std::vector<PublishedTable>& tables) {
       if (row.standing == Standing::definition) below.push_back({"otherwise: " + f.differs, false, 6});
     }
     if (!of.rows.empty()) doc.add(std::move(rows));
-    doc.left_out();
     for (std::size_t i = 0; i < sources.size(); ++i)
       doc.note(fmt::format("[{}] arXiv {}: {}", i + 1, sources[i].arxiv, sources[i].title));
     doc.note(
-        "agrees: to 3 % or 2 cycles; interval: ours reaches there; definition: another thing was measured; card: a "
+        "agrees: to 3 % or 2 cycles; interval: it lies within ours; definition: another thing was measured; card: a "
         "rate of a card at a clock that is not known");
     if (of_card) doc.note("rates of a card: over its multiprocessors and highest clock");
     if (unchecked) doc.note("?: not checked against the paper's text");

@@ -48,7 +48,6 @@ void choices(Document& doc, const PartitionStudy& s) {
   doc.note(
       "Each model's number of streams among those measured, and by how much the measured time there is above the best; "
       "~ within the noise of the two.");
-  doc.left_out();
 }
 
 void stages(Document& doc, const PartitionStudy& s) {
@@ -69,7 +68,6 @@ void stages(Document& doc, const PartitionStudy& s) {
   doc.gap();
   doc.table(std::move(table));
   doc.note("sum: T1 kernel + T1 D2H + T3 H2D + T3 kernel, what the paper takes streams to hide");
-  doc.left_out();
 }
 
 void regressions(Document& doc, const PartitionStudy& s) {

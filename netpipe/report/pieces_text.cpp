@@ -135,7 +135,6 @@ void table_text(Document& doc, const PieceTable& table) {
     doc.note("d others disturbed a time of this row", true);
   for (const PieceRow& row : table.rows)
     if (!row.unusable.empty()) doc.note("! " + unusable_text(row), true);
-  doc.left_out();
   doc.gap();
   doc.note("fastest by number of pieces, and by the size of a piece:");
   for (Entry& entry : fastest_by_number(table)) doc.add(std::move(entry));

@@ -159,7 +159,6 @@ class ProbeText {
     doc.table(std::move(table));
     notes(doc);
     marks.notes(doc, "shapes", probe_.unsteady_above);
-    doc.left_out();
   }
 
  private:

@@ -63,7 +63,6 @@ void add_kernels(Document& doc, const std::vector<PlacedKernel>& kernels) {
   for (const PlacedKernel& p : kernels) unknown.insert(p.unknown.begin(), p.unknown.end());
   for (const std::string& roof : unknown)
     doc.note(fmt::format("the trace has no roof of {}: that work is left out", roof), true);
-  doc.left_out();
 }
 
 bool reads_memory(const std::string& level) { return level == "memory"; }
@@ -130,7 +129,6 @@ Document roofline_document(const RooflineReport& of) {
   if (!device.roofs.empty()) {
     doc.table(roof_table(device));
     doc.note("ridge: from so many operations a byte of memory on, arithmetic bounds and not memory");
-    doc.left_out();
   }
   const auto held_against = roofs_held_against(of);
   for (const Roof& roof : device.roofs)

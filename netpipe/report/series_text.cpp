@@ -93,7 +93,8 @@ template <class K> bool heading(Document& doc, const Series<K>& series) {
   doc.title(title(series.question), series.simulated);
   doc.labelled("device", series.device_name.empty() ? device_of(series.question) : series.device_name);
   if constexpr (requires { series.limit; })
-    doc.labelled("limit", (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) + series.limit.source);
+    doc.labelled("limit", (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) +
+                              limit_source_text(series.limit.source));
   const std::pair<const char*, std::string> lines[] = {
       {"bound to", series.binding}, {"schedule", series.schedule}, {"clocks", telemetry_text(series)}};
   for (const auto& [label, text] : lines)
@@ -135,7 +136,6 @@ template <class K> void series_text(Document& doc, const Series<K>& series, bool
   doc.gap();
   doc.table(std::move(table));
   marks.notes(doc, "points", series.unsteady_above);
-  doc.left_out();
 }
 
 NPGPU_FOR_KINDS(&point_text<K>, &heading<K>)
@@ -232,7 +232,7 @@ void report_text(std::ostream& out, const TraceResults& of, const TextStyle& sty
   add_part(doc, messages_document(of.messages));
   add_part(doc, partition_document(of));
   add_part(doc, parameters_document(of.derived, Detail::brief));
-  add_part(doc, matrix_document(of.matrix, text_width(style)));
+  add_part(doc, matrix_document(of.matrix, table_width(style)));
   if (!of.matrix.devices.empty()) doc.add(matrix_findings_document(of.verdict));
   out << to_text(doc, style);
 }

@@ -138,7 +138,6 @@ class Report {
     if (folded) note_folded();
     marks.notes(doc_, "sizes", series_.unsteady_above, unsteady_folded);
     note_unusable();
-    doc_.left_out();
   }
 
   void note_folded() const {

@@ -2,11 +2,13 @@
 
     import npgpu
     traces = npgpu.load("node.h5")      # a file, a folder, a pattern, or a list of these
-    traces.transfers                    # a row a point, as `npgpu export --summary` has it
+    traces.transfers                    # a row a point; of_kind("transfers") has all columns of `npgpu export --summary`
     traces.to_parquet("tables")         # for DuckDB and Polars
 
     npgpu.measure("transfer", direction="h2d", sizes="8,64MiB").transfers
     npgpu.check(level=1).verdict
+    npgpu.compare("may.h5", "june.h5").figures
+    npgpu.fleet("traces/").suspects
     npgpu.predict("node.h5", bytes_in="64MiB", kernel_ms=1, bytes_out="64MiB").streams
 
     from npgpu.plots import rate
@@ -16,8 +18,10 @@ Values, intervals and parameters come from the program npgpu ($NPGPU, or on PATH
 trace itself."""
 from npgpu.program import BadTrace, ProgramFailed, ProgramMissing
 
-__all__ = ["BadTrace", "Check", "Prediction", "ProgramFailed", "ProgramMissing", "Tables", "check", "load", "measure", "predict"]
-_OF_MODULE = {"load": "tables", "Tables": "tables", **dict.fromkeys(["measure", "check", "predict", "Check", "Prediction"], "ask")}
+__all__ = ["BadTrace", "Check", "Comparison", "Fleet", "Prediction", "ProgramFailed", "ProgramMissing", "Tables", "check", "compare", "fleet",
+           "load", "measure", "predict"]
+_OF_MODULE = {"load": "tables", "Tables": "tables",
+              **dict.fromkeys(["measure", "check", "compare", "fleet", "predict", "Check", "Comparison", "Fleet", "Prediction"], "ask")}
 
 
 def _version():

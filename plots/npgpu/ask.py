@@ -1,4 +1,4 @@
-"""Asks the program npgpu to measure, to check and to predict, and returns what it found."""
+"""Asks the program npgpu to measure, to check, to compare and to predict, and returns what it found."""
 from __future__ import annotations
 
 import html
@@ -47,9 +47,29 @@ def measure(command: str, *what: str, output: str | os.PathLike | None = None, *
     return tables
 
 
+KEY_FIGURES = ["device", "metric", "value", "low", "high", "unit"]
+CHANGE = ["a", "b", "change", "low", "high", "tolerance", "verdict", "reason"]
+
+
+def frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=columns)
+
+
+def answer_of(command: str, *words: Any, codes: tuple[int, ...]) -> dict[str, Any]:
+    """The document of a command; ProgramFailed where it ends without one."""
+    code, printed = ask(command, *words, "--json", answers=codes)
+    if not printed.startswith(b"{"):
+        raise ProgramFailed(f"npgpu {command} ended with {code} and no document")
+    return json.loads(printed)
+
+
+def paths_of(traces: Any) -> list[str]:
+    return [os.fspath(one) for one in ([traces] if isinstance(traces, (str, os.PathLike)) else traces)]
+
+
 class Check:
-    """What npgpu check says: `verdict` (ok, slow, broken, undecided, not-judged, failed-to-run), `reason`, `findings` and
-    `gpus` as data frames, and all of it as `document`."""
+    """What npgpu check says: `verdict` (ok, slow, broken, undecided, not-judged, failed-to-run), `reason`, `findings`,
+    `key_figures` and `gpus` as data frames, and all of it as `document`."""
 
     def __init__(self, document: dict[str, Any]):
         self.document = document
@@ -57,6 +77,7 @@ class Check:
         self.exit_code: int = document["exit_code"]
         self.reason: str | None = document["reason"]
         self.gpus = pd.DataFrame(document["gpus"], columns=["id", "name", "uuid", "simulated"])
+        self.key_figures = frame(document["key_figures"], KEY_FIGURES)
         findings = [{**one, "cause": next((why["cause"] for why in one["explanations"]), None)} for one in document["findings"]]
         self.findings = pd.DataFrame(findings, columns=["device", "metric", "health", "value", "low", "high", "limit", "unit",
                                                         "would_see", "text", "basis", "cause"])
@@ -82,11 +103,64 @@ def check(trace: str | os.PathLike | None = None, **options: Any) -> Check:
     """Checks every GPU of this machine, or those of a trace: npgpu.check(level=1), npgpu.check("node7.h5").
 
     A verdict is an answer, whatever it is; ProgramFailed where an option is refused or there is nothing to read."""
-    answers = (0, 1, 3, 4, 6, 8, 77)
-    code, printed = ask("check", *words_of({"trace": trace, **options}), "--json", answers=answers)
-    if not printed.startswith(b"{"):
-        raise ProgramFailed(f"npgpu check ended with {code} and no document")
-    return Check(json.loads(printed))
+    return Check(answer_of("check", *words_of({"trace": trace, **options}), codes=(0, 1, 3, 4, 6, 8, 77)))
+
+
+class Comparison:
+    """What npgpu compare says: `outcome`; `figures`, a row each, `cases`, a row a case and part of its sizes, and `key_figures`
+    of both sides as data frames; and all of it as `document`. A change of 0.1 is 10 % more time."""
+
+    def __init__(self, document: dict[str, Any]):
+        self.document = document
+        self.outcome: str = document["outcome"]
+        self.figures = frame(document["figures"], ["name", "at", "unit", *CHANGE])
+        self.cases = frame([{**case, **part} for case in document["cases"] for part in case["parts"]],
+                           ["kind", "name", "title", "lane", "class", "first", "last", "points", *CHANGE])
+        self.key_figures = frame([{"side": side, "file": run["file"], **one} for side in "ab" for run in document[side]
+                                  for one in run["key_figures"]], ["side", "file", *KEY_FIGURES])
+
+    @property
+    def changed(self) -> pd.DataFrame:
+        """The figures that are slower or faster in b."""
+        return self.figures[self.figures["verdict"].isin(["slower", "faster"])]
+
+    def __repr__(self) -> str:
+        return f"<npgpu.Comparison {self.outcome}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{html.escape(self.outcome)}</b></p>{self.changed.to_html(index=False)}"
+
+
+def compare(a: Any, b: Any, **options: Any) -> Comparison:
+    """What has become slower from a to b, each a trace, or a list of traces and folders:
+    npgpu.compare("may.h5", "june.h5"), npgpu.compare(["may1.h5", "may2.h5"], "june.h5")."""
+    return Comparison(answer_of("compare", *words_of(options), *paths_of(a), "--", *paths_of(b), codes=(0, 3, 5, 6, 7)))
+
+
+class Fleet:
+    """What npgpu fleet says: `suspects`, a row each; `groups`; `key_figures`, a row for each GPU and figure, as data frames; the
+    hosts to `exclude`; and all of it as `document`."""
+
+    def __init__(self, document: dict[str, Any]):
+        self.document = document
+        self.exclude: list[str] = document["exclude"]
+        group = ["model", "driver", "link", "simulated", "gpus", "judged"]
+        self.groups = frame(document["groups"], group)
+        self.suspects = frame([{**{name: one[name] for name in group[:3]}, **suspect, "cause": next((why["text"] for why in suspect["causes"]), None)}
+                               for one in document["groups"] for suspect in one["suspects"]],
+                              ["host", "device", "uuid", "verdict", "confirmed", "cause", *group[:3]])
+        self.key_figures = frame(document["key_figures"], ["host", *KEY_FIGURES])
+
+    def __repr__(self) -> str:
+        return f"<npgpu.Fleet of {self.document['gpus']} GPUs, {len(self.suspects)} suspects>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.suspects.to_html(index=False)}"
+
+
+def fleet(traces: Any, **options: Any) -> Fleet:
+    """Which GPUs of many traces differ from the others: npgpu.fleet("traces/"), or a list of traces and folders."""
+    return Fleet(answer_of("fleet", *paths_of(traces), *words_of(options), codes=(0, 3, 8, 77)))
 
 
 class Prediction:

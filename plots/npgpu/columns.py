@@ -70,6 +70,18 @@ OF_KIND = {
         "visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by unusable").split(),
 }
 
+# What a table of points leaves out where nobody asks for all columns: how a figure was measured; and what is the same in
+# every row of most traces, where it is.
+_MEASURED = {"date", "kind", "series", "device_uuid", "counts", "time_low_us", "time_high_us", "min_us", "max_us", "visits_counted", "trials",
+             "memory_clock_mhz", "stop", "disturbed_by"}
+_STATE = {"sm_clock_mhz", "power_w", "temperature_c"}
+TECHNICAL = {"all": _MEASURED | _STATE, "energies": _MEASURED, "soaks": _MEASURED}
+SELDOM = {"simulated", "module", "cache", "executor", "access", "source_offset_bytes", "target_offset_bytes", "bind", "host_node",
+          "chunk_bytes", "beside", "more_lanes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers",
+          "shared_bytes", "operands", "intensity", "cluster", "pages", "ops", "alpha", "beta", "host_columns", "sm", "order", "pool", "gating",
+          "issue", "threads", "function", "form", "nodes", "sub_system", "target", "other_layout", "in_place", "processes", "launch", "buffers",
+          "overlap", "process", "static_shared_bytes", "dynamic_shared_bytes"}
+
 # Where the name does not say it; `value`, `low` and `high` have theirs in the column `unit`.
 UNITS = {"bytes": "B", "bytes_in": "B", "bytes_out": "B", "access_bytes": "B", "kernel_bytes": "B", "offset_bytes": "B", "piece_bytes": "B",
          "intensity": "1/KiB",

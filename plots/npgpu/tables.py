@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from npgpu import program
-from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS
+from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS, SELDOM, TECHNICAL
 from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
@@ -99,6 +99,12 @@ def summary(path, kind):
     return typed(pd.read_csv(io.BytesIO(text), dtype=str, keep_default_na=False, na_values=[""]))
 
 
+def short(table, kind):
+    """Without what few ask for: how a figure was measured, and words and axes that are the same in every row."""
+    plain = TECHNICAL.get(kind, TECHNICAL["all"])
+    return table[[name for name in table if name not in plain and (name not in SELDOM or table[name].nunique(dropna=False) > 1)]]
+
+
 def run_of(file):
     return {"run_uuid": file.attrs["run_uuid"], "host": file.attrs["hostname"], "date": file.attrs["start_time_utc"]}
 
@@ -150,8 +156,29 @@ def words_of(group, column):
     return {int(code): word for code, word in (one.split(" ", 1) for one in group.attrs[f"codes.{column}"].split(", "))}
 
 
+def time_us(kind, table):
+    """What one operation of a trial took in us: by the device's clock where it has a part, else by the host's."""
+    if kind == "energies":
+        return table["window_us"]
+    if kind == "soaks":
+        return table["busy_us"]
+    if kind == "records":
+        return table["end_us"] - table["start_us"]
+    if kind == "pieces":
+        took = table["done_us"]
+    elif kind == "calls":
+        took = table["done_us"].where(table["done_us"] > 0, table["host_us"])
+    elif kind == "collectives":
+        took = table["device_us"].where(table["timing"] != "host", table["host_us"])
+    else:
+        took = table["device_us"].fillna(table["host_us"]) if "device_us" in table else table["host_us"]
+    if "repeats" in table:
+        took = took / table["repeats"]
+    return took / 2 if kind == "transfers" and (table["pattern"] == "pingpong").all() else took  # one way
+
+
 def samples(path, kind):
-    """A row a trial, as it was measured: the series' case and axes, the visit, the sample."""
+    """A row a trial, as it was measured: the series' case and axes, the visit, the sample; and time_us()."""
     tables = []
     with open_run(path) as file:
         run = run_of(file)
@@ -171,7 +198,8 @@ def samples(path, kind):
             case.update({name: value for name, value in USUAL[kind].items() if name not in case and name not in table})
             front = {**run, "kind": kind, "series": number, **case,
                      **{name: series.attrs[name] for name in ("device_name", "simulated")}}
-            tables.append(pd.concat([pd.DataFrame(front, index=table.index), table, trials], axis=1))
+            one = pd.concat([pd.DataFrame(front, index=table.index), table, trials], axis=1)
+            tables.append(one.assign(time_us=time_us(kind, one)))
     return below(tables)
 
 
@@ -180,16 +208,18 @@ class Tables:
     the column `run_uuid` distinguishes; job.h5:3 is one of them.
 
     transfers probes jobs calls partitions energies soaks pieces collectives records
-                 a row a point (and lane), as data/TABLES.md describes it; empty where no trace has any
+                 a row a point (and lane), with the columns that are asked for most; empty where no trace has any
+    of_kind(kind)  the same with all columns, as data/TABLES.md describes them
     facts        a row a fact: run_uuid host date place fact text number
     parameters   a row a derived parameter of a device, with its interval, formula and verdict
-    samples(kind)  a row a trial, exactly as it was measured
+    samples(kind)  a row a trial, exactly as it was measured; time_us is what one operation took
 
     Tables of points, and parameters, come from the program npgpu: ProgramMissing says where it was looked for. Facts and
     samples are read from the file itself. BadTrace names a file that is no trace."""
 
     def __init__(self, files):
         self.files = list(files)
+        self._whole = {}
 
     def __repr__(self):
         return f"<npgpu.Tables of {len(self.files)} trace{'s' if len(self.files) != 1 else ''}>"
@@ -208,31 +238,34 @@ class Tables:
     runs = functools.cached_property(lambda self: [run for path in self.files for run in runs_of(path)])
 
     def of_kind(self, kind: str) -> pd.DataFrame:
-        """The table of a kind, which also is an attribute of that name: a row a point (and lane)."""
-        return self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame(), OF_KIND[kind])
+        """The table of a kind with all its columns: a row a point (and lane)."""
+        if kind not in self._whole:
+            self._whole[kind] = self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame(), OF_KIND[kind])
+        return self._whole[kind]
 
-    transfers = functools.cached_property(lambda self: self.of_kind("transfers"))
-    probes = functools.cached_property(lambda self: self.of_kind("probes"))
-    jobs = functools.cached_property(lambda self: self.of_kind("jobs"))
-    calls = functools.cached_property(lambda self: self.of_kind("calls"))
-    partitions = functools.cached_property(lambda self: self.of_kind("partitions"))
-    energies = functools.cached_property(lambda self: self.of_kind("energies"))
-    soaks = functools.cached_property(lambda self: self.of_kind("soaks"))
-    pieces = functools.cached_property(lambda self: self.of_kind("pieces"))
-    collectives = functools.cached_property(lambda self: self.of_kind("collectives"))
-    records = functools.cached_property(lambda self: self.of_kind("records"))
+    transfers = functools.cached_property(lambda self: short(self.of_kind("transfers"), "transfers"))
+    probes = functools.cached_property(lambda self: short(self.of_kind("probes"), "probes"))
+    jobs = functools.cached_property(lambda self: short(self.of_kind("jobs"), "jobs"))
+    calls = functools.cached_property(lambda self: short(self.of_kind("calls"), "calls"))
+    partitions = functools.cached_property(lambda self: short(self.of_kind("partitions"), "partitions"))
+    energies = functools.cached_property(lambda self: short(self.of_kind("energies"), "energies"))
+    soaks = functools.cached_property(lambda self: short(self.of_kind("soaks"), "soaks"))
+    pieces = functools.cached_property(lambda self: short(self.of_kind("pieces"), "pieces"))
+    collectives = functools.cached_property(lambda self: short(self.of_kind("collectives"), "collectives"))
+    records = functools.cached_property(lambda self: short(self.of_kind("records"), "records"))
     facts = functools.cached_property(lambda self: below([facts(path) for path in self.runs], FACTS))
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 
     def samples(self, kind: str) -> pd.DataFrame:
-        """Every trial of a kind ("transfers", "probes", ...), exactly as it was measured: a row a trial."""
+        """Every trial of a kind ("transfers", "probes", ...), exactly as it was measured: a row a trial. `time_us` is what one
+        operation took, by the device's clock where it has a part."""
         if kind not in KINDS:
             raise BadTrace(f"samples: '{kind}' is none of {', '.join(KINDS)}")
         return below([samples(path, kind) for path in self.runs])
 
     def frames(self) -> dict[str, pd.DataFrame]:
-        """{name: data frame} of all tables that have a row, without samples."""
-        found = {name: getattr(self, name) for name in (*KINDS, "facts", "parameters")}
+        """{name: data frame} of all tables that have a row, with all columns, without samples."""
+        found = {**{kind: self.of_kind(kind) for kind in KINDS}, "facts": self.facts, "parameters": self.parameters}
         return {name: table for name, table in found.items() if len(table)}
 
     def to_parquet(self, folder: str | os.PathLike) -> list[str]:

@@ -99,7 +99,7 @@ with folder() as where:
           f"a complete run is not measured again: {once_more.out[-300:]}")
     orders = [[visit[:-1] for visit in all_visits["transfers"]["0000"] if visit[-1] == number] for number in range(ROUNDS)]
     check(len(set(map(tuple, orders))) > 1, "rounds have orders of their own")
-    for words in ("SIMULATED ", "HEALTH ", "\nof sim:", "  host to GPU, pinned ", "± 95 %", "of peak", " launch ", "predicted: ", "QUALITY ", "NEXT "):
+    for words in ("SIMULATED ", "HEALTH ", "\nof sim:", "  host to GPU, pinned ", "± 95 %", "of peak", " launch ", "predicted of ", "QUALITY ", "NEXT "):
         check(words in done.out, f"the summary has {words}")
     asked = re.search(r"^ {9}npgpu (predict .*)$", done.out, re.M)
     check(asked, "the summary says what can be asked next")
@@ -114,7 +114,7 @@ with folder() as where:
     check(short.count("\n") <= 30, f"which has {short.count(chr(10))} lines")
     for words in ("COPIES ", "STREAMS ", "new stream", "copy engines", "example "):
         check(words in longer, f"the overview has {words}")
-    for words in ("SIMULATED derived parameters of sim:", "t_sc", "N_PPipe", asked.group(0)):
+    for words in (" multiprocessors of ", "t_sc", "N_PPipe", asked.group(0)):
         check(words in whole, f"the full report has {words}")
 
     # The device's own simulator is the truth that the prediction is compared with.

@@ -85,6 +85,8 @@ def levels(at):
                   for batch in kind if isinstance(batch, dict)) for plan in dry]
     check(points[0] < 12 < points[1] < 60 < points[2], f"points of the levels: {points}")
     check(not [f for f in os.listdir(at) if f.endswith(".h5")], "no trace is left where none was asked for")
+    run("check", "--level", 1, "--device", device, cwd=at)
+    check(not os.path.exists(os.path.join(at, "npgpu-traces")), "nor a folder for it")
     kept = os.path.join(at, "kept.h5")
     run("check", "--level", 1, "--device", device, "-o", kept)
     again = run("check", "--trace", kept, "--all")
@@ -265,6 +267,20 @@ def nodes(at):
         check(samples and not twice, f"{name}: samples that OpenMetrics would have twice: {sorted(twice)[:2]}")
 
 
+def simulated_nodes(at):
+    """Of a node each GPU is judged, and only what is sick is blamed; --demo shows each sickness under its name."""
+    done, found = judged("--device", "sim:node8-sick")
+    slow = {f["device"] for f in found["findings"] if f["health"] == "fail"}
+    judged_gpus = {f["device"] for f in found["findings"] if f["metric"] == "memory_read_rate" and f["health"] == "pass"}
+    check(done.code == 3 and slow == {"", "sim:node8-sick:5"} and len(judged_gpus) == 8, f"node8-sick: {done.code} {slow} {judged_gpus}")
+    shown = run("check", "--demo", "--level", 1)
+    names = [os.path.splitext(name)[0] for name in sorted(os.listdir(os.path.join(DEVICES, "sick")))]
+    check(shown.code == 0 and [line.split("sick/")[1] for line in shown.out.splitlines() if line.startswith("npgpu check --device")] == names, shown.out[:500])
+    for part, said in zip(shown.out.split("\nnpgpu check --device ")[1:], names):
+        check("with one sickness" in part and "\nvm: ok" not in part and "SIMULATED" in part and part.count("\n") < 20, f"{said}: {part}")
+    check(run("check", "--demo", "--device", "sim:h200").code == 2, "--demo has its own devices")
+
+
 def failures(at):
     """What was to be measured and has no figure, and what cannot be judged."""
     # A device that stops answering is broken, whenever that happens, and this cause stands first everywhere.
@@ -420,7 +436,7 @@ def unfinished(at):
 
 
 with folder() as scratch:
-    for part in (healthy, cards_of_the_papers, sick, levels, whole_node, of_a_trace, second_look, one_of_two, outputs, nodes, failures, expectations,
+    for part in (healthy, cards_of_the_papers, sick, levels, whole_node, of_a_trace, second_look, one_of_two, outputs, nodes, simulated_nodes, failures, expectations,
                  references, unfinished):
         if part in (second_look, nodes, unfinished) and not h5py:
             print(f"not tried: {part.__name__}, as Python has no h5py")

@@ -207,7 +207,7 @@ with folder() as where:
 
     # Tables, exporters, comparison.
     import npgpu
-    table = npgpu.load(at("half.h5")).collectives
+    table = npgpu.load(at("half.h5")).of_kind("collectives")
     check(set(table["operation"]) == {"all-reduce", "all-to-all"} and (table["counts"] == "bytes of the bus bandwidth").all(), str(table[:3]))
     trials = npgpu.samples(at("half.h5"), "collectives") if hasattr(npgpu, "samples") else npgpu.load(at("half.h5")).samples("collectives")
     check(set(trials["lane"]) == set(range(8)), "a sample for each GPU")
@@ -225,7 +225,8 @@ with folder() as where:
                                  ("100", "h200x2_graphs", {"all-reduce", "all-reduce, in graphs"})):
         lines = run("report", os.path.join(SOURCE, "data", "traces", f"{trace}.h5"), env={"COLUMNS": columns}).out.splitlines()
         begin = next((i for i, line in enumerate(lines) if line.startswith("  operation (fp32) ")), None)
-        named = [] if begin is None else [line.strip().split("  ")[0] for line in lines[begin + 1:begin + 3] if line.startswith("    ")]
+        rows_of = [line for line in lines[(begin or 0) + 1:] if line.startswith("    ") and not line.startswith("      ")]  # what is folded is below
+        named = [] if begin is None else [line.strip().split("  ")[0] for line in rows_of[:2]]
         check(rows <= set(named) and len(set(named)) == len(named), f"{trace}: {named}")
 
     # What all operations have stands in the header, if there is anything.

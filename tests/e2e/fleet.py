@@ -78,9 +78,14 @@ def forms(at, hosts):
         check(text[-2] == f"{OUTLIERS} suspects of {TRACES} GPUs: 8 broken or slow, 2 to be looked at; 3 not compared", text[-2])
         check(all(len(line) <= width for line in text[:-1]), [line for line in text[:-1] if len(line) > width])
         check(any("why: the PCIe link is trained with fewer lanes than GPU and slot have" in line for line in text), "no cause")
-    rows = list(csv.DictReader(io.StringIO(asked(at, "--csv").out)))
+    rows = list(csv.DictReader(io.StringIO(asked(at, "--csv", "-").out)))
     check(len({row["device_uuid"] for row in rows}) == TRACES and
           len({row["device_uuid"] for row in rows if row["suspect"] == "1"}) == OUTLIERS, "rows of csv")
+    table = os.path.join(at, "fleet.csv")
+    asked(at, "--csv", table)
+    check(list(csv.DictReader(open(table))) == rows, "--csv FILE writes it")
+    asked(at, "--csv", table, code=USAGE)  # it is there
+    os.remove(table)
     slow = [row for row in rows if row["share"] and float(row["share"]) > 0.5]
     check(slow and all(row["title"] in ("host to GPU, pinned", "GPU to host, pinned", "copy within the GPU") and float(row["z"]) > 5 for row in slow), slow[:1])
 

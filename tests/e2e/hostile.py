@@ -176,7 +176,7 @@ def questions(path, other):
         (["compare", other, path, "--markdown", "--other-hardware", "--all"], as_markdown),
         (["compare", path, other, "--json", "--other-hardware"], as_json),
         (["fleet", path, other], None), (["fleet", path, other, "--all"], None), (["fleet", path, other, "--json"], as_json),
-        (["fleet", path, other, "--csv"], as_csv), (["fleet", path, other, "--html", out, "--force"], out),
+        (["fleet", path, other, "--csv", "-"], as_csv), (["fleet", path, other, "--html", out, "--force"], out),
         (["fleet", path, other, "--openmetrics", "f.prom"], "f.prom"),
         (["derive", path], None), (["derive", path, "--json"], as_json), (["derive", path, "--published"], None), (["derive", path, "--published", "--json"], as_json),
         (["roofline", path, "--counts", "mine=1T,1GB,1ms"], None), (["roofline", path, "--json"], as_json), (["predict", path, "--measured", path], None), (["predict", path, "--measured", other, "--json"], as_json),

@@ -60,10 +60,11 @@ def simulated(where):
         check(not [one for one in p.values() if one["verdict"] == "disagrees"], f"{name}: {p}")
         check(p["SM"]["verdict"] == "agrees" and p["SM"]["reference"] == truth["sms"], f"{name}: SM is compared with the spec")
         table = run("derive", trace)
-        check(table.out.startswith("SIMULATED derived parameters of sim:" + name) and "Cp_AA / Cp_OA" in table.out, f"{name}: the table")
-        brief = run("derive", trace, "--brief")
-        check("Cp_AA / Cp_OA" not in brief.out and len(brief.out) < len(table.out), f"{name}: --brief leaves formulas out")
-        check("SIMULATED derived parameters" in run("report", trace, "--all").out, f"{name}: the report derives as well")
+        built = table.out.splitlines()[0]
+        check(built.startswith(f"SIMULATED sim:{name} (") and f": {truth['sms']} multiprocessors of " in built and "FMA " in built, f"{name}: {built}")
+        full = run("derive", trace, "--all")
+        check("Cp_AA / Cp_OA" in full.out and "Cp_AA / Cp_OA" not in table.out and "by time" not in table.out, f"{name}: formulas behind --all")
+        check(built in run("report", trace, "--all").out, f"{name}: the report derives as well")
     every = run("probe", "all", "--device", "sim:gts250", "--dry-run")
     check(every.code == 0 and "compute sim:gts250 fma fp32" in every.out, f"all are those that the device has: {every.err}")
 

@@ -18,7 +18,7 @@ def refusal(ask):
     return None
 
 
-check({"load", "measure", "check", "predict", "Tables"} <= set(dir(npgpu)), f"dir: {dir(npgpu)}")
+check({"load", "measure", "check", "compare", "fleet", "predict", "Tables"} <= set(dir(npgpu)), f"dir: {dir(npgpu)}")
 check(npgpu.__version__.count(".") == 2 and npgpu.__version__[0].isdigit(), f"version {npgpu.__version__}")
 
 copies = npgpu.measure("transfer", device="sim:h200", direction=["h2d", "d2h"], memory="pinned", async_=True, timing="gated",
@@ -49,6 +49,23 @@ sick = npgpu.check(device="sim:" + os.path.join(SOURCE, "data/devices/models/h10
 check(not sick.ok and sick.exit_code == 6 and "name" in " ".join(sick.wrong["metric"]), f"{sick!r} {sick.wrong}")
 check("BROKEN" in sick._repr_html_(), "a notebook shows it")
 check(npgpu.check(os.path.join(SOURCE, "data/traces/h200_run_a.h5")).ok, "a kept trace")
+
+check(len(healthy.key_figures) > 5 and set(healthy.key_figures["device"]) == {"sim:h200-node"}, "key figures")
+
+may, june = (os.path.join(SOURCE, "data/traces", f"h100_quick_{x}.h5") for x in "ab")
+change = npgpu.compare(may, [june])
+check(change.outcome == change.document["outcome"] and len(change.figures) > 20 and len(change.cases) > 60, repr(change))
+check(set(change.key_figures["side"]) == {"a", "b"} and set(change.changed["verdict"]) <= {"slower", "faster"}, "both sides")
+check("npgpu compare" not in (refusal(lambda: npgpu.compare(may, "nosuch.h5")) or "npgpu compare"), "what is refused is said")
+with folder() as where:
+    kept = [os.path.join(where, f"{name}.h5") for name in ("fine", "sick")]
+    for path, device in zip(kept, ("sim:h200-node", "sim:sick/half-the-lanes")):
+        npgpu.check(device=device, level=1, output=path)
+    fleet = npgpu.fleet(where)
+    check(len(fleet.suspects) == 1 and fleet.suspects["device"].tolist() == ["sim:sick/half-the-lanes"], fleet.suspects.to_string())
+    check("lanes" in fleet.suspects["cause"][0] and fleet.groups["gpus"].sum() == 2, fleet.suspects.to_string())
+    same = npgpu.check(kept[1]).key_figures.set_index("metric").value
+    check((fleet.key_figures[fleet.key_figures["device"] == "sim:sick/half-the-lanes"].set_index("metric").value == same).all(), "the numbers of check")
 
 job = npgpu.predict(os.path.join(SOURCE, "data/traces/h200_streams.h5"), bytes_in="64MiB", kernel_ms=1, bytes_out="64MiB")
 check(2 < job.streams <= job.best["streams"] and job.time_us < 0.6 * job.candidates["time_us"].iloc[0], repr(job))

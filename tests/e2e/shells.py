@@ -1,6 +1,7 @@
 """Completions and manual pages: the shells and roff take them, and they offer what --help explains."""
 import functools
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -23,6 +24,22 @@ def completed(script, *words):
                           env={**os.environ, "PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"]})
     check(not done.stderr, f"bash: {words}: {done.stderr}")
     return done.stdout.split()
+
+
+def on_terminal(*words, env):
+    """What a terminal shows of a run."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=env)
+    os.close(its)
+    shown = b""
+    try:
+        while more := os.read(ours, 4096):
+            shown += more
+    except OSError:  # its other end was closed
+        pass
+    os.close(ours)
+    process.wait(60)
+    return shown.decode()
 
 
 def in_bash(at):
@@ -131,5 +148,10 @@ with folder() as at:
         name = os.path.join(at, f"npgpu-{page}.1")
         written(name, run("man", *([page] if page else [])).out)
         taken_by("groff", "-man", "-Tascii", "-ww", "-z", name)
+    # On a terminal man shows it, where there is one; without, the page is printed as it is.
+    os.chmod(written(os.path.join(at, "man"), "#!/bin/sh\necho seen by man: $1 $2\ncat > /dev/null\n"), 0o755)
+    for path, told in ((f"{at}:{os.environ['PATH']}", "seen by man: -l -"), ("/nowhere", ".SH NAME")):
+        shown = on_terminal("man", "derive", env={**os.environ, "PATH": path})
+        check(told in shown and (".SH" in shown) == (told == ".SH NAME"), f"man on a terminal: {shown[:300]}")
     check(run("completion", "tcsh").code == 2 and run("man", "nonsense").code == 2, "what there is not is refused")
 check.finish()

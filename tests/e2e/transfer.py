@@ -103,6 +103,11 @@ with folder() as where:
     two = [subprocess.Popen([PROGRAM, "transfer", "--device", "sim:plain", "--sizes", "8", "--quiet"], cwd=where, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     names = {one.communicate()[0].split("trace: ")[1] for one in two}
     check([one.returncode for one in two] == [0, 0] and len(names) == 2, f"two runs at once have traces of their own: {names}")
+    check(all(name.startswith("npgpu-traces/") and os.path.exists(os.path.join(where, name.strip())) for name in names) and
+          not [name for name in os.listdir(where) if name.startswith("npgpu-") and name.endswith(".h5")], f"in one folder: {names}")
+    for command in (["transfer"], ["calls"], ["energy"], ["probe", "compute"], ["characterize"]):  # of a node all GPUs
+        planned = run(*command, "--device", "sim:h200x2", "--dry-run", cwd=where)
+        check(planned.code == 0 and all(f"sim:h200x2:{gpu}" in planned.out for gpu in range(2)), f"{command} of a node: {planned.err}")
     for columns in (60, 80, 100):
         for arguments in (["transfer", "--help"], ["characterize", "--device", "host", "--dry-run"], ["info", "--words"], ["info"]):
             shown = run(*arguments, env={"COLUMNS": str(columns)})

@@ -169,7 +169,8 @@ std::optional<std::string> flaw_of(const Arguments& arguments, const Answer& ans
   const bool is_help = has(arguments, "--help");
   if (is_done && !is_help && has(arguments, "--json"))
     if (auto flaw = flaw_of_json(answer.out, "standard output")) return flaw;
-  if (is_done && !is_help && (has(arguments, "--csv") || (command == "export" && !has(arguments, "--format"))))
+  if (is_done && !is_help &&
+      ((has(arguments, "--csv") && has(arguments, "-")) || (command == "export" && !has(arguments, "--format"))))
     if (auto flaw = flaw_of_csv(answer.out)) return flaw;
   if (is_done && !is_help && has(arguments, "--markdown")) {
     if (answer.out.find("<evil") != std::string::npos) return "Markdown holds foreign markup";

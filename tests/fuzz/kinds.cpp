@@ -89,7 +89,7 @@ Arguments question(Random& random, const std::string& other) {
       {"compare", "OTHER", "x.h5", "--json", "--other-hardware"},
       {"fleet", "x.h5", "OTHER"},
       {"fleet", "x.h5", "OTHER", "--json"},
-      {"fleet", "x.h5", "OTHER", "--csv"},
+      {"fleet", "x.h5", "OTHER", "--csv", "-"},
       {"fleet", "x.h5", "check.h5", "again.h5", "OTHER", "--html", "x.html", "--openmetrics", "x.prom", "--all",
        "--force"},
       {"derive", "x.h5"},

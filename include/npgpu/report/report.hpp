@@ -32,7 +32,8 @@ namespace npgpu {
 
 struct TextStyle {
   bool color = false;
-  int width = 100;                  // columns of the terminal
+  int width = 100;                  // columns of the terminal; rows of wider tables are folded
+  bool whole_tables = false;        // tables are as wide as they are, as in a pipe
   bool every_size = false;          // false: the perturbed neighbours of a size are folded into its row
   std::size_t series_in_trace = 0;  // where only some of them are shown; 0: all are shown
 };

@@ -36,6 +36,11 @@ class JsonObject {
   template <class Read> static void file(const std::filesystem::path& file, Read read) {
     read_all({file, "", read_json(file)}, read);
   }
+  // The same of an object that was put together: `path` is where the file has it.
+  template <class Read>
+  static void of(const std::filesystem::path& file, const std::string& path, json value, Read read) {
+    read_all({file, path, std::move(value)}, read);
+  }
 
   struct Range {
     double min = 0;
@@ -98,6 +103,13 @@ class JsonObject {
     }
   }
 
+  // What it holds besides this key, for who reads it as a part of another object.
+  json without(const std::string& key) const {
+    for (const auto& [other, value] : value_.items()) asked_.insert(other);
+    json rest = value_;
+    rest.erase(key);
+    return rest;
+  }
   std::string raw_object(const std::string& key) const { return at(key, "an object {...}", &json::is_object).dump(); }
   bool has(const std::string& key) const {  // asks for it, too
     asked_.insert(key);

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 #include "netpipe/devices/simulated/device.hpp"
@@ -134,13 +136,14 @@ std::vector<fs::path> folders() {
 
 bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".json"); }
 
-// The ids of the files in each folder, or in a folder below each.
-std::vector<std::string> ids_in(const char* below) {
+// The ids of the files in each folder, or in a folder below each; `front` stands before their names.
+std::vector<std::string> ids_in(const std::string& below, const std::string& front = {}) {
   std::vector<std::string> ids;
   for (const fs::path& folder : folders()) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder / below, none))
-      if (entry.path().extension() == ".json") ids.push_back(std::string(prefix) + entry.path().stem().string());
+      if (entry.path().extension() == ".json")
+        ids.push_back(std::string(prefix) + front + entry.path().stem().string());
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -149,7 +152,7 @@ std::vector<std::string> ids_in(const char* below) {
 
 }  // namespace
 
-std::vector<std::string> known_ids() { return ids_in(""); }
+std::vector<std::string> known_ids(const std::string& below) { return ids_in(below, below.empty() ? "" : below + '/'); }
 
 std::string why_none() {
   std::vector<std::string> searched;
@@ -157,7 +160,24 @@ std::string why_none() {
   return fmt::format("no spec is in {}: set NPGPU_DEVICES to their folder", fmt::join(searched, ", "));
 }
 
-fs::path spec_file(const std::string& id) {
+NameParts parts_of(const std::string& id) {
+  constexpr std::string_view key = "?seed=";
+  const std::size_t at = id.rfind('?');
+  if (!id.starts_with(prefix) || at == std::string::npos) return {id, std::nullopt};
+  std::uint64_t seed = 0;
+  const char* const end = id.data() + id.size();
+  const std::size_t digits = at + key.size();
+  if (id.compare(at, key.size(), key) == 0 && digits < id.size()) {
+    const auto [rest, error] = std::from_chars(id.data() + digits, end, seed);
+    if (error == std::errc() && rest == end && seed <= std::numeric_limits<std::int64_t>::max())
+      return {id.substr(0, at), seed};
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("--device: {}: behind the question mark stands a seed: {}?seed=7", id, id.substr(0, at)));
+}
+
+fs::path spec_file(const std::string& full) {
+  const std::string id = parts_of(full).name;
   if (!id.starts_with(prefix))
     throw Error(ErrorKind::usage,
                 fmt::format("--device: '{}' is no simulated device; write sim:NAME or sim:FILE.json", id));
@@ -178,19 +198,23 @@ fs::path spec_file(const std::string& id) {
 
 std::optional<fs::path> node_file(const std::string& id) {
   if (!id.starts_with(prefix)) return std::nullopt;
-  const std::string name = id.substr(prefix.size());
+  const std::string name = parts_of(id).name.substr(prefix.size());
+  if (name.empty()) return std::nullopt;
   std::error_code none;
-  if (is_path(name)) {
-    static ReadOnce<bool> has_gpus;
-    const auto read = [](const fs::path& file) { return read_json(file).contains("gpus"); };
-    if (!fs::is_regular_file(name, none) || !has_gpus.of(name, read)) return std::nullopt;
-    return name;
+  if (!is_path(name)) {
+    for (const fs::path& folder : folders())
+      if (const fs::path file = folder / "nodes" / (name + ".json"); fs::exists(file, none)) return file;
+    return std::nullopt;
   }
-  for (const fs::path& folder : folders()) {
-    const fs::path file = folder / "nodes" / (name + ".json");
-    if (!name.empty() && fs::exists(file, none)) return file;
-  }
-  return std::nullopt;
+  fs::path file = name;
+  for (const fs::path& folder : folders())  // as soak/node4
+    if (fs::exists(folder / (name + ".json"), none)) {
+      file = folder / (name + ".json");
+      break;
+    }
+  static ReadOnce<bool> has_gpus;
+  const auto read = [](const fs::path& one) { return read_json(one).contains("gpus"); };
+  return fs::is_regular_file(file, none) && has_gpus.of(file, read) ? std::optional(file) : std::nullopt;
 }
 
 namespace {
@@ -213,7 +237,9 @@ Spec spec_of(const std::string& id) {
     throw Error(ErrorKind::usage,
                 fmt::format("--device: {} is a node of {} GPUs: name one, as {}:0", id, node->gpus(), id));
   static ReadOnce<Spec> specs;
-  return specs.of(spec_file(id), read_spec);
+  Spec spec = specs.of(spec_file(id), [](const fs::path& file) { return read_spec(file); });
+  if (const auto seed = parts_of(id).seed) spec.noise.seed = *seed;
+  return spec;
 }
 
 namespace {
@@ -255,8 +281,12 @@ class Simulated final : public DeviceFamily {
     const auto member = member_of(id);
     const std::string name = member ? member->node : id;
     const auto node = find_node(name);
-    if (!node) return {id};
     std::vector<std::string> all;
+    if (!node) {  // a folder stands for the devices in it
+      if (id.size() > prefix.size() && id.find_first_of("./") == std::string::npos)
+        all = known_ids(id.substr(prefix.size()));
+      return all.empty() ? std::vector{id} : all;
+    }
     for (std::size_t gpu = 0; gpu < node->gpus(); ++gpu) all.push_back(fmt::format("{}:{}", name, gpu));
     return all;
   }

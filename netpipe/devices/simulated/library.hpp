@@ -43,7 +43,16 @@ template <class T> class ReadOnce {
 //   the installed ones, ../share/npgpu/devices from the program
 //   data/devices of the source tree that the program was built from
 //
-// "sim:node8:3" is the fourth GPU of the node in nodes/node8.json of these folders, "sim:./my.json:3" that of a file.
+// A folder below these may stand in the name: "sim:sick/slow-memory". "sim:node8:3" is the fourth GPU of the node in
+// nodes/node8.json of these folders, "sim:./my.json:3" that of a file. "sim:h200?seed=7" and "sim:node8?seed=7:3" are
+// the same devices with scatter of another seed.
+
+struct NameParts {
+  std::string name;  // without the seed: "sim:h200"
+  std::optional<std::uint64_t> seed;
+};
+// Throws Error(usage) where what stands behind the question mark is no seed.
+NameParts parts_of(const std::string& id);
 
 // The file of the device called `id`. Throws Error(usage) naming the devices there are.
 std::filesystem::path spec_file(const std::string& id);
@@ -51,8 +60,9 @@ Spec spec_of(const std::string& id);
 // The file of the node called "sim:NODE"; nothing if there is none, or that name is a device's.
 std::optional<std::filesystem::path> node_file(const std::string& id);
 
-// "sim:gtx280", "sim:gtx480", ...: what the folders hold, by name, each once.
-std::vector<std::string> known_ids();
+// "sim:gtx280", "sim:gtx480", ...: what the folders hold, by name, each once; of a folder below these
+// "sim:sick/slow-memory".
+std::vector<std::string> known_ids(const std::string& below = {});
 // Why there are none: the folders, and what to set.
 std::string why_none();
 

@@ -55,7 +55,10 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
   JsonObject::file(file, [&](const JsonObject& from) {
     name_ = from.text("name");
     source_ = from.text("source");
-    common_ = read_spec(file.parent_path() / from.text("gpu"));
+    const std::filesystem::path spec_file = file.parent_path() / from.text("gpu");
+    json each = read_json(spec_file);
+    from.maybe_object("every", [&](const JsonObject& its) { each.merge_patch(its.without("")); });
+    JsonObject::of(file, "every", each, [&](const JsonObject& its) { common_ = read_spec(its, spec_file); });
     gpus_ = from.integer("gpus", 1, max_gpus);
     from.maybe_objects("memory", [&](const JsonObject& one) { memory_.push_back(one.text("at")); });
     from.maybe_objects("links", [&](const JsonObject& one) {
@@ -68,9 +71,10 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
     pairs("blind", blind_);
     pairs("zeros", zeros_);
     from.maybe_objects("own", [&](const JsonObject& one) {
-      Own& own = own_[one.text("gpu")];
-      one.maybe_object("telemetry", [&](const JsonObject& its) { own.telemetry = read_telemetry(its); });
-      own.course = read_course(one);
+      const std::string gpu = one.text("gpu");
+      json spec = each;
+      spec.merge_patch(one.without("gpu"));
+      JsonObject::of(file, "own." + gpu, spec, [&](const JsonObject& its) { own_[gpu] = read_spec(its, spec_file); });
     });
     from.maybe_objects("numa_node", [&](const JsonObject& one) {
       if (memory_.empty()) refuse(file, "numa_node: there is no memory");
@@ -224,9 +228,28 @@ NodeRoute Node::route(const TransferCase& c) const {
   return route;
 }
 
+namespace {
+
+// Each GPU scatters by itself.
+std::uint64_t seed_of_gpu(std::uint64_t seed, std::size_t number) {
+  constexpr std::uint64_t apart = 0x9E3779B97F4A7C15, most = std::numeric_limits<std::int64_t>::max();
+  return (seed + number * apart) & most;
+}
+
+}  // namespace
+
+Node Node::with_seed(std::uint64_t seed) const {
+  Node other = *this;
+  other.seed_ = seed;
+  other.common_.noise.seed = seed;
+  return other;
+}
+
 Spec Node::gpu(std::size_t number) const {
-  Spec spec = common_;
   const std::string me = fmt::format("gpu{}", number);
+  const auto own = own_.find(me);
+  Spec spec = own == own_.end() ? common_ : own->second;
+  if (seed_) spec.noise.seed = seed_of_gpu(*seed_, number);
   const auto put = [&](const char* key, Fact value) {
     Facts& facts = spec.condition.facts;
     std::erase_if(facts, [&](const auto& fact) { return fact.first == key; });
@@ -255,10 +278,6 @@ Spec Node::gpu(std::size_t number) const {
       path = at + (path.empty() ? "" : " > ") + path;
     }
   if (!path.empty()) put("pci_path", path);
-  if (const auto own = own_.find(me); own != own_.end()) {
-    if (own->second.telemetry) spec.condition.telemetry = own->second.telemetry;
-    spec.course = own->second.course;
-  }
   return spec;
 }
 
@@ -294,7 +313,9 @@ std::shared_ptr<const Node> find_node(const std::string& id) {
   static ReadOnce<std::shared_ptr<const Node>> nodes;
   const auto file = node_file(id);
   if (!file) return nullptr;
-  return nodes.of(*file, [](const std::filesystem::path& one) { return std::make_shared<const Node>(one); });
+  auto node = nodes.of(*file, [](const std::filesystem::path& one) { return std::make_shared<const Node>(one); });
+  const auto seed = parts_of(id).seed;
+  return seed ? std::make_shared<const Node>(node->with_seed(*seed)) : node;
 }
 
 std::shared_ptr<const Node> node_of(const std::string& id) {

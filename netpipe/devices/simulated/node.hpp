@@ -54,6 +54,8 @@ class Node {
   // Throws Error(usage) with that.
   NodeRoute route(const TransferCase& lane) const;
   const Spec& common() const { return common_; }
+  // The same node with scatter of another seed.
+  Node with_seed(std::uint64_t) const;
 
  private:
   using Vertices = std::set<std::pair<std::string, std::string>>;
@@ -86,11 +88,8 @@ class Node {
   std::map<std::string, int> named_node_;  // where the system names another one than the nearest
   std::vector<NodeLink> links_;
   Vertices blind_, zeros_;
-  struct Own {
-    std::optional<Telemetry> telemetry{};
-    Course course{};
-  };
-  std::map<std::string, Own> own_;  // of single GPUs, in place of the common ones
+  std::map<std::string, Spec> own_;  // of single GPUs, in place of the common one
+  std::optional<std::uint64_t> seed_;
   double write_cap_ = 0, read_cap_ = 0, staged_cap_ = 0, kernel_cap_ = 0;
 };
 
@@ -100,7 +99,8 @@ struct NodeMember {
   std::size_t gpu = 0;
 };
 std::optional<NodeMember> member_of(std::string_view id);
-// The node called "sim:NODE", read once for as long as its file stays as it is. Null if there is no such node.
+// The node called "sim:NODE", or "sim:NODE?seed=7", read once for as long as its file stays as it is. Null if there is
+// no such node.
 std::shared_ptr<const Node> find_node(const std::string& id);
 // Throws Error(usage).
 std::shared_ptr<const Node> node_of(const std::string& id);

@@ -226,32 +226,36 @@ Seconds Spec::time(std::string_view key, Seconds otherwise) const {
 
 Spec read_spec(const std::filesystem::path& file) {
   Spec spec;
+  JsonObject::file(file, [&](const JsonObject& from) { spec = read_spec(from, file); });
+  return spec;
+}
+
+Spec read_spec(const JsonObject& from, const std::filesystem::path& file) {
+  Spec spec;
   spec.file = file;
-  JsonObject::file(file, [&](const JsonObject& from) {
-    spec.name = from.text("name");
-    spec.source = from.text("source");
-    spec.memory_bytes = from.integer("memory_bytes", 1, std::numeric_limits<std::int64_t>::max());
-    from.object("host", [&](const JsonObject& host) { spec.host = read_host(host); });
-    from.object("links", [&](const JsonObject& links) { read_links(links, spec); });
-    spec.copy_engines = static_cast<int>(from.integer_or("copy_engines", 2, 1, 2));
-    from.maybe_object("duplex", [&](const JsonObject& duplex) {
-      spec.duplex_slowdown_h2d = duplex.number_or("sl_h", 1, {1, 1000});
-      spec.duplex_slowdown_d2h = duplex.number_or("sl_d", 1, {1, 1000});
-    });
-    from.maybe_object("limits", [&](const JsonObject& limits) {
-      spec.link_limit_bytes_per_s = limits.number_or("link_gb_s", not_measured, rate_gb_s) * 1e9;
-      spec.memory_limit_bytes_per_s = limits.number_or("memory_gb_s", not_measured, rate_gb_s) * 1e9;
-    });
-    from.maybe_object("noise", [&](const JsonObject& noise) { spec.noise = read_noise(noise); });
-    from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
-    from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
-    (void)from.has("figures");  // of a twin: the same with intervals and sources, for people
-    // What streams cost on a twin: whoever asks for it reads it (npgpu/model/simulate.hpp).
-    if (from.has("streams")) spec.hardware.emplace_back("stream_costs", from.raw_object("streams"));
-    spec.condition = read_condition(from);
-    spec.course = read_course(from);
-    (void)from.has("like");  // which read_json() has taken
+  spec.name = from.text("name");
+  spec.source = from.text("source");
+  spec.memory_bytes = from.integer("memory_bytes", 1, std::numeric_limits<std::int64_t>::max());
+  from.object("host", [&](const JsonObject& host) { spec.host = read_host(host); });
+  from.object("links", [&](const JsonObject& links) { read_links(links, spec); });
+  spec.copy_engines = static_cast<int>(from.integer_or("copy_engines", 2, 1, 2));
+  from.maybe_object("duplex", [&](const JsonObject& duplex) {
+    spec.duplex_slowdown_h2d = duplex.number_or("sl_h", 1, {1, 1000});
+    spec.duplex_slowdown_d2h = duplex.number_or("sl_d", 1, {1, 1000});
   });
+  from.maybe_object("limits", [&](const JsonObject& limits) {
+    spec.link_limit_bytes_per_s = limits.number_or("link_gb_s", not_measured, rate_gb_s) * 1e9;
+    spec.memory_limit_bytes_per_s = limits.number_or("memory_gb_s", not_measured, rate_gb_s) * 1e9;
+  });
+  from.maybe_object("noise", [&](const JsonObject& noise) { spec.noise = read_noise(noise); });
+  from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
+  from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
+  (void)from.has("figures");  // of a twin: the same with intervals and sources, for people
+  // What streams cost on a twin: whoever asks for it reads it (npgpu/model/simulate.hpp).
+  if (from.has("streams")) spec.hardware.emplace_back("stream_costs", from.raw_object("streams"));
+  spec.condition = read_condition(from);
+  spec.course = read_course(from);
+  (void)from.has("like");  // which read_json() has taken
   return spec;
 }
 

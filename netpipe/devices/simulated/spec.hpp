@@ -87,8 +87,12 @@ struct Spec {
   Seconds time(std::string_view key, Seconds otherwise = Seconds{0}) const;
 };
 
+class JsonObject;
+
 // Throws Error(usage) that names the file, the key and what was expected there.
 Spec read_spec(const std::filesystem::path&);
+// The same of an object that is that file's, or was made of it.
+Spec read_spec(const JsonObject&, const std::filesystem::path& file);
 
 // As a device called `id`, with every figure of the spec among its facts: a trace carries the truth it should find.
 DeviceInfo info_of(const Spec&, const std::string& id);

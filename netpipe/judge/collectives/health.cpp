@@ -174,7 +174,8 @@ class CollectiveJudge {
     const CollectiveResult& r = f.points.back();
     const double limit = least_collective_share * f.limit;
     held(f, r, metric_of(f) + "_rate", r.bus_rate, "B/s", Allowed::at_least, limit,
-         f.limit > 0 ? fmt::format("{}: {} * {:g}", f.limit_source, figure_text(f.limit, "B/s"), least_collective_share)
+         f.limit > 0 ? fmt::format("{:.3g} % of {}, {}", 100 * least_collective_share, figure_text(f.limit, "B/s"),
+                                   f.limit_source)
                      : f.limit_source);
   }
   void time(const CollectiveFigure& f, const CollectiveResult& r) {

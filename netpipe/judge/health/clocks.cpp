@@ -109,7 +109,7 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
   const double middle = median(mhz), share = middle / most;
   const Referred reference = reference_for(findings, metric);
   double limit = is_capped * most;
-  std::string basis = fmt::format("{:.0f} MHz * {:g}", most, is_capped);
+  std::string basis = fmt::format("{:.3g} % of {:.0f} MHz", 100 * is_capped, most);
   if (reference.figure && !is_power_limited) {
     limit = reference.figure->value * (1 - reference.figure->tolerance);
     basis = fmt::format("{}: {:.0f} MHz - {:.3g} %", reference.of, reference.figure->value,
@@ -148,7 +148,7 @@ void judge_throttling(Findings& findings, const Load& load) {
   if (load.slowed == 0 && !findings.device.state("unread_throttle").empty())
     return findings.skip("throttle", "throttle reasons: " + findings.device.why_unread("throttle"));
   if (load.slowed == 0) {
-    findings.pass("throttle", fmt::format("not throttled in {} visits", load.visits));
+    findings.pass("throttle", fmt::format("not throttled in {} visit{}", load.visits, load.visits == 1 ? "" : "s"));
     return;
   }
   const bool only_power = is_held_by_power_alone(load);

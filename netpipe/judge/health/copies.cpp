@@ -82,7 +82,7 @@ void judge_link(Findings& findings) {
   const bool is_copying = generation > 0 && lanes > 0;
   if (!is_copying) generation = of.fact("pcie_generation_now"), lanes = of.fact("pcie_lanes_now");
   if (!(max_generation > 0 && max_lanes > 0 && generation > 0 && lanes > 0))
-    return findings.skip(metric, "PCIe link: its generation and width are not in this trace");
+    return findings.skip(metric, "PCIe link: not in this trace");
   const std::string is = link_text(generation, lanes), most = link_text(max_generation, max_lanes);
   const bool is_narrow = lanes < max_lanes, is_slow = generation < max_generation;
   // Grace Hopper and its like have a PCIe port that nothing goes over: it is not judged.
@@ -183,7 +183,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .other_points = copy->other_points});
   };
   const std::string link_text =
-      fmt::format("{}: {} * {:g}", source.substr(0, source.find(':')), figure_text(link, "B/s"), share);
+      fmt::format("{:.3g} % of {}, {}", 100 * share, figure_text(link, "B/s"), source.substr(0, source.find(':')));
   const std::string overhead = fmt::format(", and {:g} us", microseconds(most_copy_overhead));
   rate(prefix + "_rate", large_copy, UINT64_MAX, link_text + overhead);
   if (std::ranges::any_of(
@@ -212,7 +212,7 @@ void judge_blocking(Findings& findings) {
                    .seen = time_of(*series, *copy),
                    .unit = "us",
                    .limit = most_small_copy_us,
-                   .basis = "5.6 to 6.5 us on an H200's host * 1.6",
+                   .basis = "1.6 times the 5.6 to 6.5 us of an H200's host",
                    .other_points = copy->other_points});
 }
 
@@ -234,8 +234,8 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                        .seen = rate_of(*series, largest),
                        .unit = "B/s",
                        .limit = least_share_of_pageable * best.rate.value,
-                       .basis = fmt::format("its best, {} at {}, * {:g}", figure_text(best.rate.value, "B/s"),
-                                            size_text(best.axes.bytes), least_share_of_pageable)});
+                       .basis = fmt::format("{:.3g} % of its best, {} at {}", 100 * least_share_of_pageable,
+                                            figure_text(best.rate.value, "B/s"), size_text(best.axes.bytes))});
   // The host's memory and caches have their part in it: no defect of the device.
   if (finding.health == Health::undecided) {
     finding.health = Health::skip;
@@ -264,8 +264,8 @@ void judge_within(Findings& findings) {
                    .seen = rate_of(*series, *copy),
                    .unit = "B/s",
                    .limit = least_share_of_d2d * limit,
-                   .basis = limit > 0 ? fmt::format("half of clock * width: {} * {:g}", figure_text(limit, "B/s"),
-                                                    least_share_of_d2d)
+                   .basis = limit > 0 ? fmt::format("{:.3g} % of {}, half of what clock and width give",
+                                                    100 * least_share_of_d2d, figure_text(limit, "B/s"))
                                       : series->limit.source,
                    .possible = limit,
                    .is_needed = false,
@@ -290,8 +290,8 @@ void judge_peers(Findings& findings) {
                      .seen = rate_of(*series, *copy),
                      .unit = "B/s",
                      .limit = least_share_of_peers * limit,
-                     .basis = limit > 0 ? fmt::format("{}: {} * {:g}", series->limit.source, figure_text(limit, "B/s"),
-                                                      least_share_of_peers)
+                     .basis = limit > 0 ? fmt::format("{:.3g} % of {}, {}", 100 * least_share_of_peers,
+                                                      figure_text(limit, "B/s"), series->limit.source)
                                         : series->limit.source,
                      .possible = limit,
                      .is_needed = false,

@@ -172,7 +172,8 @@ std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const He
 std::string reference_text(std::string_view gpu_name) {
   const model::ModelReference* const reference = model::reference_of_model(gpu_name);
   if (!reference) return {};
-  return fmt::format("{} runs of {} healthy {}s", reference->runs, reference->cards, reference->model);
+  return fmt::format("{} run{} of {} healthy {}{}", reference->runs, reference->runs == 1 ? "" : "s", reference->cards,
+                     reference->model, reference->cards == 1 ? "" : "s");
 }
 
 std::vector<const HealthFinding*> worst_of_each_metric(const std::vector<HealthFinding>& findings) {

@@ -33,14 +33,14 @@ void judge_calls(Findings& findings) {
                      .seen = row,
                      .unit = "us",
                      .limit = most_launch_us,
-                     .basis = "3.3 to 3.8 us on an H200's host * 1.6"});
+                     .basis = "1.6 times the 3.3 to 3.8 us of an H200's host"});
   if (!std::isnan(done.estimate.value))
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
                      .seen = done,
                      .unit = "us",
                      .limit = most_launch_done_us,
-                     .basis = "8.3 to 9.0 us on an H200's host * 1.6"});
+                     .basis = "1.6 times the 8.3 to 9.0 us of an H200's host"});
 }
 
 namespace {
@@ -70,7 +70,8 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
                    .seen = best,
                    .unit = "B/s",
                    .limit = share * limit,
-                   .basis = limit > 0 ? fmt::format("clock * width: {} * {:g}", figure_text(limit, "B/s"), share)
+                   .basis = limit > 0 ? fmt::format("{:.3g} % of {}, which clock and width give", 100 * share,
+                                                    figure_text(limit, "B/s"))
                                       : series.limit.source,
                    .possible = limit});
 }
@@ -92,16 +93,17 @@ void judge_compute(Findings& findings, const ProbeSeries& series) {
   if (std::isnan(best.estimate.value)) return;
   const double clock = share_of_clock(findings.device, series), limit = series.limit.per_s * clock;
   const std::string type(name(series.question.type)), unit = type.starts_with("int") ? "OP/s" : "FLOP/s";
-  judge(findings, {.metric = "compute_" + type + "_rate",
-                   .name = "multiply-adds " + type,
-                   .seen = best,
-                   .unit = unit,
-                   .limit = least_share_of_compute * limit,
-                   .basis = limit > 0 ? fmt::format("{} * lanes: {} * {:g}", clock < 1 ? "the run's clock" : "clock",
-                                                    figure_text(limit, unit), least_share_of_compute)
-                                      : series.limit.source,
-                   .possible = series.limit.per_s,
-                   .is_needed = series.question.type == DataType::fp32});
+  judge(findings,
+        {.metric = "compute_" + type + "_rate",
+         .name = "multiply-adds " + type,
+         .seen = best,
+         .unit = unit,
+         .limit = least_share_of_compute * limit,
+         .basis = limit > 0 ? fmt::format("{:.3g} % of {}, which {} and lanes give", 100 * least_share_of_compute,
+                                          figure_text(limit, unit), clock < 1 ? "the run's clock" : "clock")
+                            : series.limit.source,
+         .possible = series.limit.per_s,
+         .is_needed = series.question.type == DataType::fp32});
 }
 
 // The best of several series with the same instruction and type: where the operands are, and what they hold, differs.
@@ -124,8 +126,8 @@ void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all
          .seen = best,
          .unit = unit,
          .limit = is_known ? least_share_of_tensor * limit : not_measured,
-         .basis = is_known && limit > 0 ? fmt::format("the peak at the run's clock: {} * {:g}",
-                                                      figure_text(limit, unit), least_share_of_tensor)
+         .basis = is_known && limit > 0 ? fmt::format("{:.3g} % of {}, the peak at the run's clock",
+                                                      100 * least_share_of_tensor, figure_text(limit, unit))
                                         : "what healthy GPUs reach is not known; --reference a good node's trace",
          .possible = of->limit.per_s,
          .is_needed = false});

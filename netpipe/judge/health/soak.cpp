@@ -183,7 +183,7 @@ void compare_rates(const Group& group, const std::vector<const SoakFigure*>& fig
     if (reasons) finding.text += ": " + throttle_text(reasons);
     with_value(finding, rate, least, unit_of(*figures[i]));
     finding.of_case = title(figures[i]->question);
-    finding.basis = fmt::format("the median of {} others of its model * {:g}", count - 1, least_share);
+    finding.basis = fmt::format("{:.3g} % of the median of {} others of its model", 100 * least_share, count - 1);
     finding.explanations.push_back({"slow_neighbour", "this GPU does less than others of its model in the node",
                                     finding.text, "look at its clocks, its temperature and its link"});
     all.push_back(std::move(finding));

@@ -119,6 +119,13 @@ class Compute {
                        "P over its limit at the clock of the run",
                        "what part of the limit at the clock of the run the best shape reaches"))
       add(std::move(p));
+    if (suffix_.empty() && at && at->clock_mhz > 0) {
+      Parameter clock = parameter(
+          "clock", {at->clock_mhz, not_measured, not_measured, "MHz", "cycles over time, or telemetry, of All-All"},
+          "of the units while all of them compute", doubts({Corner::all_all}));
+      hold_below(clock, series_.layout.clock_mhz, "highest clock " + reported_);
+      add(std::move(clock));
+    }
   }
 
   // What is free of differing clocks has the plain name.

@@ -79,7 +79,7 @@ Standing standing_of(const PublishedFigure& f, const Estimate& ours, double thei
            (f.unit == "cycles" && std::abs(value - theirs) <= near_cycles);
   };
   if (is_near(ours.value)) return Standing::agrees;
-  if ((ours.low <= theirs && theirs <= ours.high) || is_near(ours.low) || is_near(ours.high)) return Standing::interval;
+  if (ours.low <= theirs && theirs <= ours.high) return Standing::interval;
   if (!f.differs.empty()) return Standing::definition;
   return is_of_time(f) ? Standing::card : Standing::unexplained;
 }

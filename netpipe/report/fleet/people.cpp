@@ -131,7 +131,6 @@ void write_items(Document& doc, const FleetGroup& group, bool all) {
     doc.note(fmt::format("{} that too few GPUs have for a judgement (--all shows them)", counted(unjudged, "figure")));
   if (shown.empty()) return;
   doc.table(items_table(shown));
-  doc.left_out();
 }
 
 void write_group(Document& doc, const FleetGroup& group, bool all) {

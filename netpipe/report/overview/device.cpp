@@ -57,9 +57,8 @@ std::string peaks_of(const std::vector<const CopyCurve*>& curves, Extent extent)
     if (!(curve->limit.per_s > 0) || !said.insert(curve->limit.source).second) continue;
     const Direction d = curve->question.direction;
     const bool link = d == Direction::h2d || d == Direction::d2h, within = d == Direction::d2d || d == Direction::h2h;
-    std::string source = curve->limit.source;
-    if (link) source.resize(std::min(source.find(':'), source.size()));
-    else if (within && is_brief(extent)) source = "half of the memory's";
+    std::string source = limit_source_text(curve->limit.source);
+    if (within && is_brief(extent)) source = "half of the memory's";
     parts.push_back(fmt::format("{} {} ({})", rate_text(curve->limit.per_s),
                                 link                  ? "each way"
                                 : d == Direction::d2d ? "D2D"

@@ -187,7 +187,7 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   }
   if (series_in_trace > all.series)
     points.items.push_back(fmt::format("shown are {} of {} series", all.series, series_in_trace));
-  points.items.push_back(fmt::format("{} points in {} series", q.all.points, all.series));
+  points.items.push_back(fmt::format("{} in {} series", counted(q.all.points, "point"), all.series));
   if (q.compared)
     points.items.push_back(q.wrong ? fmt::format("{} of {} compared results were WRONG", q.wrong, q.compared)
                                    : fmt::format("{} results compared, all right", q.compared));
@@ -207,8 +207,9 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
     std::vector<std::string> items;
     for (const auto& [time_class, counts] : q.classes)
       if (counts.*count)
-        items.push_back(is_brief(extent) ? fmt::format("{} {}", name(time_class), counts.*count)
-                                         : fmt::format("{} {} of {}", name(time_class), counts.*count, counts.points));
+        items.push_back(is_brief(extent)
+                            ? fmt::format("{} {}", class_text(time_class), counts.*count)
+                            : fmt::format("{} {} of {}", class_text(time_class), counts.*count, counts.points));
     items.front() = fmt::format("{} {}: {}", q.all.*count, what, items.front());
     section.entries.push_back({label, std::move(items)});
   };
@@ -222,7 +223,7 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   sort_stably(drifts, std::ranges::greater{}, [](const Drift& d) { return std::abs(d.most()); });
   for (const Drift& d : drifts)
     if (!brief || std::abs(d.most()) >= worth_saying_of_drift)
-      drift.items.push_back(fmt::format("{} {}", name(d.time_class), percent_of(d.most())));
+      drift.items.push_back(fmt::format("{} {}", class_text(d.time_class), percent_of(d.most())));
   if (!drifts.empty() && drift.items.empty())
     drift.items.push_back(fmt::format("below {:.0f} % in all classes", 100 * worth_saying_of_drift));
   else if (!drifts.empty()) drift.items.front() = "of the round furthest off: " + drift.items.front();
