@@ -348,6 +348,11 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"after", {"TIME", "Begin so long after the application started: 10s. Default: at once."}},
       {"for", {"TIME", "Record for so long, and let the application run on: 2s. Default: to its end."}},
       {"most", {"SIZE", "Record no more than so many bytes of each process, in a temporary folder."}},
+      {"import",
+       {"FILE",
+        "Run nothing, and read what another profiler recorded: the trace that torch.profiler exports (.json, "
+        ".json.gz), "
+        "or the SQLite export of Nsight Systems (.sqlite)."}},
 
       // roofline
       {"counts",

@@ -87,6 +87,8 @@ void records_text(Document& doc, const TraceResults& of) {
     if (bad > 0)
       doc.note(fmt::format("{}: {} without a sensible time left out", group,
                            counted(static_cast<std::size_t>(bad), "record")));
+    if (const std::string from = text_fact(facts, "imported_from"); !from.empty())
+      doc.note(fmt::format("{} was recorded by {}; its file lacks: {}", group, from, text_fact(facts, "lacks")));
     if (number_fact(facts, "ended") == 0) doc.note(group + " did not end by itself: its last moments may be missing");
   }
 }
