@@ -190,7 +190,7 @@ Recording recording_of(std::vector<ProcessEvents> files) {
         e.question.device = "host";
       } else {
         const DeviceInfo& device = file.devices[e.device];
-        e.question.device = device.id;
+        e.question.device = cuda::gpu_called(e.device);
         key = device.uuid + device.name;
         sorted.devices.try_emplace(key, &device);
       }

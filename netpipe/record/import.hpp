@@ -10,8 +10,8 @@
 
 namespace npgpu::record {
 
-// More would take more memory than most machines have: about 250 bytes an event.
-inline constexpr std::size_t most_imported = 20'000'000;
+// More would take more memory than many machines have: about 430 bytes an event.
+inline constexpr std::size_t most_imported = 10'000'000;
 
 [[noreturn]] void refuse_import(const std::filesystem::path&, const std::string& why);
 void refuse_too_many(const std::filesystem::path&, std::size_t events);
