@@ -202,6 +202,24 @@ TEST_CASE("a kernel that was launched into an idle stream starts at once behind 
   CHECK(pin->step_us == doctest::Approx((1342 + 1.5 + 3900 + 105) * 10000 / 10045).epsilon(0.003));
 }
 
+TEST_CASE("a host that never waits is no faster than what it asks for") {
+  AppStep step;
+  step.items.assign(
+      10, {.activity = Activity::kernel, .call = "cudaLaunchKernel", .gap_us = 5, .call_us = 5, .device_us = 3});
+  step.time_us = {100, 100, 100, "us", ""};
+  CHECK(played_us(step) == doctest::Approx(100));
+  const AppForecast of = forecast(step, costs());
+  const AppAdvice* const graph = advice_of(of, AppChange::graph);
+  REQUIRE(graph);
+  CHECK(graph->step_us >= 30);
+  CHECK(graph->step_us < 60);
+  CHECK(graph->times.high < 100 / 30. * 1.1);
+  double kernels = 0;
+  for (const AppSpan& span : of.played.at(1).timeline.spans)
+    if (!span.on_host) kernels += span.end_us - span.start_us;
+  CHECK(kernels == doctest::Approx(30).epsilon(0.15));  // in the step that is shown
+}
+
 TEST_CASE("a played step is shown: what the host and the device do at which time") {
   const AppForecast of = forecast(step_of(steps(1, 6000)), costs());
   REQUIRE(of.played.size() == 2);

@@ -34,15 +34,20 @@ AppTimeline played(const AppStep& step) {
   std::array<double, 2> engine_free{-INFINITY, -INFINITY};
   double host = 0, from = 0;
   AppTimeline all;
+  // No queue is endless: a host that never waits is two steps ahead of its devices, and then as fast as they are.
+  const auto first_call = [&](double when, const std::vector<double>& ends_before_last) {
+    return std::max(when, std::ranges::max(ends_before_last)) + step.items.front().gap_us;
+  };
   for (std::size_t k = 0; k < rounds; ++k) {
     std::vector<double>& now = ends[k % 2];
     const bool is_shown = k + 1 >= settled && k <= settled + 1;
     const auto show = [&](std::size_t j, bool on_host, double start, double end) {
       if (is_shown && end > start) all.spans.push_back({j, on_host, start, end});
     };
+    host = first_call(host, now);
     for (std::size_t j = 0; j < n; ++j) {
       const StepItem& item = step.items[j];
-      host += item.gap_us;
+      if (j > 0) host += item.gap_us;
       if (j == 0 && k == settled) from = host;
       const double called = host;
       double ready = -INFINITY;
@@ -65,8 +70,7 @@ AppTimeline played(const AppStep& step) {
       show(j, false, now[j] - item.device_us, now[j]);
     }
   }
-  // The step after the last begins with the first item's gap.
-  all.step_us = (host + step.items.front().gap_us - from) / static_cast<double>(rounds - settled);
+  all.step_us = (first_call(host, ends[rounds % 2]) - from) / static_cast<double>(rounds - settled);
   std::erase_if(all.spans, [&](AppSpan& span) {
     span.start_us = std::max(0.0, span.start_us - from);
     span.end_us = std::min(all.step_us, span.end_us - from);

@@ -81,7 +81,8 @@ def draw_kernels(axes, kernels):
     axes.barh(np.arange(len(kernels)) + 0.2, totals, height=0.36, color=SORTS["kernel"])
     for at, k in enumerate(kernels):
         name = k["name"] if len(k["name"]) <= 60 else k["name"][:59] + "…"
-        axes.text(0, at - 0.05, f" {name}, {k['times']} times: {k['why']}", va="bottom", fontsize="small", parse_math=False)
+        times = "once" if k["times"] == 1 else f"{k['times']} times"
+        axes.text(0, at - 0.05, f" {name}, {times}: {k['why']}", va="bottom", fontsize="small", parse_math=False)
     axes.set_yticks([])
     axes.set_ylim(len(kernels) - 0.5, -0.6)
     axes.set_xlim(0, max(totals[0], 1e-9) * 1.02)
