@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 
-from figures import PLOTS, PROGRAM, check, refused, script, traced, words  # first: it finds what follows
+from figures import PLOTS, PROGRAM, check, refused, run, script, traced, words  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
 from npgpu.plots import command, figure, loader, matrix, rate, ratios, samples  # noqa: E402
 
 ALL = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
-       "numa", "universality")
+       "numa", "universality", "timeline")
 
 
 def estimate(value, low=None, high=None):
@@ -269,6 +269,33 @@ def universality(where, made):
     check(refused("", "universality", os.path.join(where, "numa.h5"), "-o", png).stderr, "universality of copies")
 
 
+def a_step(where, made):
+    """As it is and as it could be, of a recording, of what predict wrote, and by the costs of another node."""
+    kept, node = (os.path.join(PLOTS, "..", "data", "traces", f"h200_{name}.h5") for name in ("record", "node"))
+    text = words(where, "timeline", kept, "--on", node)
+    for word in ("as it is: 10.5 ms a step", "pinned memory, and copies behind the kernels: 1.76 ms a step", "new stream 1", "copy in", "waits", "2 times"):
+        check(word in text, f"timeline: {word}")
+    of = json.loads(run("predict", kept, "--json").out)
+    png = os.path.join(where, "timeline.png")
+    inked("timeline", write_json(where, of), png, 0.1, 0.6, 8)
+    of["played"] = of["played"][:1]
+    check("nothing that can be judged" in words(where, "timeline", write_json(where, of)), "a step that nothing makes faster")
+    of["kernels"], of["played"][0]["spans"] = [], []
+    check("as it is" in words(where, "timeline", write_json(where, of)), "a step of nothing")
+    of["played"] = []
+    refused("no step", "timeline", write_json(where, of), "-o", png)
+    refused("holds no records", "timeline", made, "-o", png)
+    refused("no simulated device", "timeline", kept, "--on", "nothing", "-o", png)
+    refused("timeline shows recordings", "rate", kept, "-o", png)
+
+
+def write_json(where, document):
+    path = os.path.join(where, "forecast.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return path
+
+
 def every_figure_helps():
     """And the figures are those that the package lists, which say what they are there, too."""
     check(set(command.FIGURES) == set(ALL), f"figures: {command.FIGURES}")
@@ -405,6 +432,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     a_matrix(folder, trace)
     numa_nodes(folder, trace)
     universality(folder, trace)
+    a_step(folder, trace)
     every_figure_helps()
     all_that_a_trace_holds(folder, trace)
     as_functions(trace)

@@ -215,8 +215,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"shared", {"SIZE", "Shared memory of a block. It limits the blocks of a multiprocessor."}},
       {"on",
        {"DEVICE",
-        "Another device than one of a trace: a simulated one (h200, gtx480), or the FILE that npgpu derive "
-        "--twin wrote; of a recorded application also the trace of a node."}},
+        "Another device than one of the trace: a simulated one (gtx480; twins/h200 has the figures of a real one), the "
+        "FILE that npgpu derive --twin wrote, or the trace of a node."}},
       {"twin",
        {"FILE",
         "Write what the trace says of the device as a file: --device sim:FILE measures on it, and predict --on FILE "
@@ -351,6 +351,10 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"after", {"TIME", "Begin so long after the application started: 10s. Default: at once."}},
       {"for", {"TIME", "Record for so long, and let the application run on: 2s. Default: to its end."}},
       {"most", {"SIZE", "Record no more than so many bytes of each process, in a temporary folder."}},
+      {"import",
+       {"FILE",
+        "Run nothing, and read what another profiler recorded: the trace that torch.profiler exports (.json, "
+        ".json.gz), or the SQLite export of Nsight Systems (.sqlite)."}},
 
       // roofline
       {"counts",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iostream>
 
 #include "netpipe/cli/characterize.hpp"
@@ -55,6 +56,22 @@ MeasuredCosts costs_of_trace(const Trace& trace, const std::string& path, const 
                 fmt::format("{} does not hold what streams cost on {}: it lacks {}", path, chosen->device,
                             chosen->missing.empty() ? "everything" : chosen->missing.front()));
   return *chosen;
+}
+
+CostsAndSource costs_on(const Options& options, const std::string& word) {
+  const auto device = options.maybe("device");
+  std::error_code ignored;
+  if (word.ends_with(".h5") || (!word.ends_with(".json") && std::filesystem::is_regular_file(word, ignored)))
+    return {costs_of_trace(read_trace(word, Guard::child), word, device), word};
+  if (device) throw Error(ErrorKind::usage, "--on names one device: leave --device out");
+  try {
+    const DeviceInfo info = devices::find(word.starts_with("sim:") ? word : "sim:" + word);
+    return {costs_of_spec(info), info.id};
+  } catch (const Error& e) {
+    constexpr std::string_view other = "--device";  // where devices are usually named
+    const std::string why = e.what();
+    throw Error(e.kind(), why.starts_with(other) ? "--on" + why.substr(other.size()) : why);
+  }
 }
 
 namespace {
@@ -328,14 +345,13 @@ int predict_job(const Options& options, const Trace& trace, MeasuredCosts costs,
   return predict_one(options, trace, costs, errors);
 }
 
-// By the figures of another device, which no trace of the user's holds.
+// By the figures of another device than that of TRACE.
 int predict_elsewhere(const Options& options, const std::string& other) {
-  for (const char* option : {"TRACE", "measured", "device", "all-reduce", "pieces"})
+  for (const char* option : {"TRACE", "measured", "all-reduce", "pieces"})
     if (options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--on names a device in place of a trace: leave {}{} out",
                                                 option == std::string_view("TRACE") ? "" : "--", option));
-  const DeviceInfo info = devices::find(other.starts_with("sim:") ? other : "sim:" + other);
-  const MeasuredCosts costs = costs_of_spec(info);
+  const MeasuredCosts costs = costs_on(options, other).costs;
   if (names_kernel_alone(options)) return predict_kernel(options, costs);
   return predict_job(options, {}, costs, errors_for(options, costs, nullptr));
 }

@@ -1,5 +1,6 @@
 // npgpu record: what an application asks of its GPUs, as a trace.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,8 +99,9 @@ process::Ending run_application(const std::vector<std::string>& words) {
   return child.wait();
 }
 
-void write_trace(TraceWriter& writer, const record::Recording& recording) {
-  for (const auto& [group, facts] : campaign::provenance({}, {})) writer.note(group, facts);
+// `provenance`: of the run, as far as this machine knows of it.
+void write_trace(TraceWriter& writer, const record::Recording& recording, const Provenance& provenance) {
+  for (const auto& [group, facts] : provenance) writer.note(group, facts);
   // The application may see other GPUs than npgpu, or call them otherwise: nothing is asked of them here.
   for (std::size_t i = 0; i < recording.devices.size(); ++i)
     writer.note(fmt::format("gpu{}", i), campaign::known_facts(recording.devices[i]));
@@ -125,8 +127,9 @@ std::string summary_of(const record::Recording& recording) {
     beyond += p.beyond_limit;
     cut += p.events > 0 && !p.ended;
   }
-  std::string text = fmt::format("{}, {}, {} dropped", number_of(recording.events(Activity::copy), "copy", "copies"),
-                                 number_of(recording.events(Activity::kernel), "kernel", "kernels"), dropped);
+  std::string text = fmt::format("{}, {}", number_of(recording.events(Activity::copy), "copy", "copies"),
+                                 number_of(recording.events(Activity::kernel), "kernel", "kernels"));
+  if (recording.processes.front().imported_from.empty()) text += fmt::format(", {} dropped", dropped);
   if (bad) text += fmt::format(", {} without a time", bad);
   if (beyond) text += fmt::format(", {} beyond --most", beyond);
   if (recording.processes.size() > 1) text += fmt::format(", of {} processes", recording.processes.size());
@@ -150,14 +153,39 @@ int code_of(const process::Ending& ending) {
   return 128 + ending.signal().value_or(0);
 }
 
-int run_record(const Options& options) {
-  const std::vector<std::string> words = options.places("APP...");
-  const std::string output = options.maybe("output").value_or(default_output());
+TraceWriter writer_of(const Options& options, const std::string& output) {
   check_trace_output(output);
   make_default_folder(output);
-  TraceWriter writer(output,
-                     options.on("force") ? IfExists::replace : IfExists::refuse,  // which refuses before the run
-                     campaign::trace_root("record", typed()), {});
+  return {output,
+          options.on("force") ? IfExists::replace : IfExists::refuse,  // which refuses before the run
+          campaign::trace_root("record", typed()),
+          {}};
+}
+
+// What another profiler recorded, maybe on another machine: of that nothing is known but what its file says.
+int run_import(const Options& options, const std::string& file) {
+  if (options.has("APP..."))
+    throw Error(ErrorKind::usage,
+                "--import reads what was recorded before, and runs nothing: leave the application out");
+  for (const char* option : {"after", "for", "most"})
+    if (options.typed(option))
+      throw Error(ErrorKind::usage, fmt::format("--import reads all that was recorded before: leave --{} out", option));
+  const std::string output = options.maybe("output").value_or(default_output());
+  TraceWriter writer = writer_of(options, output);
+  const record::Recording recording = record::import_recording(file);
+  write_trace(writer, recording, {{"build", campaign::build_facts()}});
+  const record::RecordedProcess& first = recording.processes.front();
+  std::cerr << fmt::format("npgpu record: {}, of {}: {}\n", summary_of(recording), first.imported_from,
+                           one_line(output));
+  std::cerr << fmt::format("npgpu record: {} lacks: {}\n", one_line(file), fmt::join(first.lacks, "; "));
+  return exit_code::done;
+}
+
+int run_record(const Options& options) {
+  if (const auto file = options.maybe("import")) return run_import(options, *file);
+  const std::vector<std::string> words = options.places("APP...");
+  const std::string output = options.maybe("output").value_or(default_output());
+  TraceWriter writer = writer_of(options, output);
   const TemporaryFolder folder("record");
   set_variables(options, folder.path());
   const process::Ending ending = run_application(words);
@@ -172,7 +200,7 @@ int run_record(const Options& options) {
     const int code = code_of(ending);
     return code ? code : exit_code::nothing;
   }
-  write_trace(writer, recording);
+  write_trace(writer, recording, campaign::provenance({}, {}));
   std::cerr << fmt::format("npgpu record: {}: {}\n", summary_of(recording), one_line(output));
   for (const record::RecordedProcess& p : recording.processes)
     if (!p.trouble.empty()) std::cerr << fmt::format("npgpu record: process {}: {}\n", p.pid, p.trouble);
@@ -188,11 +216,13 @@ Command record() {
       "Runs the application and keeps every copy, kernel, memset, wait and call of CUDA, with its time, in a trace. "
       "Child processes are recorded, too. The application's input, output and exit code stay its own; it runs as "
       "long as it would, and if it crashes or is killed, what it did before is kept. Nothing of it has to be "
-      "rebuilt. NVIDIA's CUPTI must be on the machine, and no other profiler in the application. npgpu report "
-      "shows the trace; npgpu predict says what would make a step of the application faster.",
+      "rebuilt. NVIDIA's CUPTI must be on the machine, and no other profiler in the application. --import makes the "
+      "same trace of what another profiler recorded. npgpu report shows the trace; npgpu predict says what would make "
+      "a step of the application faster.",
       {"APP..."},
-      {"npgpu record -o app.h5 -- ./app", "npgpu record -o app.h5 --after 10s --for 2s -- python3 train.py"},
-      {{"What is recorded", {"after", "for", Option("most", "1GiB")}}, {"Output", {"output", "force"}}},
+      {"npgpu record -o app.h5 -- ./app", "npgpu record -o app.h5 --after 10s --for 2s -- python3 train.py",
+       "npgpu record -o app.h5 --import trace.json"},
+      {{"What is recorded", {"after", "for", Option("most", "1GiB"), "import"}}, {"Output", {"output", "force"}}},
       run_record};
 }
 

@@ -7,13 +7,16 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/predict.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/files/output.hpp"
@@ -21,6 +24,7 @@
 #include "netpipe/model/run_facts.hpp"
 #include "npgpu/judge/overview.hpp"
 #include "npgpu/model/figures.hpp"
+#include "npgpu/model/record.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::cli {
@@ -113,6 +117,31 @@ std::vector<std::string> predictable_of(std::span<const MeasuredCosts> costs) {
   return devices;
 }
 
+// The step of a recorded application, by the costs of a kept GPU of its name; nothing where there is none, or no step.
+std::optional<std::pair<AppStep, MeasuredCosts>> recorded_step(const Trace& trace) {
+  if (trace.of<Records>().empty()) return std::nullopt;
+  try {
+    AppStep step = step_of(trace);
+    MeasuredCosts costs = costs_of_kept(step);
+    return std::pair(std::move(step), std::move(costs));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void write_page(const Options& options, const std::string& path, const Trace& trace, const Overview& all,
+                std::span<const AmongOthers> among) {
+  const auto recorded = recorded_step(trace);
+  std::optional<AppForecastReport> application;
+  if (recorded) {
+    const auto& [step, costs] = *recorded;
+    application = {&step, &costs, costs.device, forecast(step, costs)};
+  }
+  write_file("html", path, options.on("force"), [&](std::ostream& file) {
+    report_html(file, TraceResults(trace), all, among, application ? &*application : nullptr);
+  });
+}
+
 // True if that is all that was asked for.
 bool write_files(const Options& options, const Trace& trace, const Overview& all, std::span<const AmongOthers> among) {
   const auto page = options.maybe("html"), share = options.maybe("share");
@@ -121,9 +150,7 @@ bool write_files(const Options& options, const Trace& trace, const Overview& all
     const SharedNode node = shared_of(all);
     write_file("share", *share, options.on("force"), [&](std::ostream& file) { shared_json(file, node, all); });
   }
-  if (page)
-    write_file("html", *page, options.on("force"),
-               [&](std::ostream& file) { report_html(file, TraceResults(trace), all, among); });
+  if (page) write_page(options, *page, trace, all, among);
   return !options.on("overview") && !options.on("json") && !options.on("markdown");
 }
 

@@ -118,6 +118,14 @@ std::string read_input(std::string_view what, const std::filesystem::path& path,
   return Input(what, path, limits).read();
 }
 
+std::string flaw_of_json(const nlohmann::json::exception& e) {
+  // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
+  std::string what = e.what();
+  if (const std::size_t code = what.find("] "); code != std::string::npos) what.erase(0, code + 2);
+  what.erase(std::min(what.find("; last read: "), what.size()));  // which may be all of the file
+  return "not JSON: " + what;
+}
+
 namespace {
 
 constexpr int max_depth = 32;
@@ -139,11 +147,7 @@ nlohmann::json parse_json(const std::string& name, std::string_view text, Repeat
   try {
     return json::parse(text, watch);
   } catch (const json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
-    std::string what = e.what();
-    if (const std::size_t code = what.find("] "); code != std::string::npos) what.erase(0, code + 2);
-    what.erase(std::min(what.find("; last read: "), what.size()));  // which may be all of the file
-    refuse("not JSON: " + what);
+    refuse(flaw_of_json(e));
   }
   return {};
 }

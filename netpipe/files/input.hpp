@@ -34,6 +34,9 @@ std::string read_input(std::string_view what, const std::filesystem::path&, cons
 // As a value, JSON takes up to thirty times its bytes of memory.
 inline constexpr std::uint64_t max_json_bytes = 16 << 20;
 
+// What is wrong with a text, in a sentence, of what its parser threw: "not JSON: parse error at line 3, column 7: ...".
+std::string flaw_of_json(const nlohmann::json::exception&);
+
 // A key that stands twice in one object silently counts once.
 enum class RepeatedKeys { allowed, refused };
 

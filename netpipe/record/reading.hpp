@@ -1,4 +1,5 @@
-// What the processes of a recorded application left in their raw files, as the series of a trace.
+// What the processes of a recorded application left in their raw files, or another profiler in its own, as the series
+// of a trace.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,8 @@ struct RecordedProcess {
   bool ended = false;              // by itself, so that nothing of it is missing
   std::string trouble{};           // why nothing of it was recorded; empty: something may have been
   std::size_t events = 0;
+  std::string imported_from{};       // the profiler that recorded it; empty: npgpu
+  std::vector<std::string> lacks{};  // what npgpu would have recorded and that profiler's file does not have
 };
 struct Recording {
   std::vector<RecordedProcess> processes{};  // as RecordCase numbers them
@@ -32,6 +35,11 @@ struct Recording {
 // Entries behind one that is cut off or of no known sort are left out. Throws Error(failed) naming a file that cannot
 // be read or is no raw file.
 Recording read_raw_files(std::span<const std::filesystem::path>);
+
+// The file of another profiler, by what it holds: Chrome's trace of torch.profiler, also packed by gzip, or the SQLite
+// export of Nsight Systems. Throws Error(usage) naming the file and what is wrong with it, and Error(failed) where a
+// library that reads it is not there.
+Recording import_recording(const std::filesystem::path&);
 
 // Facts of each process, which a trace keeps as /provenance/process_0 and so on.
 Facts facts_of(const RecordedProcess&);

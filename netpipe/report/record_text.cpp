@@ -1,4 +1,6 @@
 // A recorded application: what it did, by time; and what would make its step faster.
+#include "netpipe/report/record_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/model/record.hpp"
 
 namespace npgpu {
 
@@ -87,6 +88,8 @@ void records_text(Document& doc, const TraceResults& of) {
     if (bad > 0)
       doc.note(fmt::format("{}: {} without a sensible time left out", group,
                            counted(static_cast<std::size_t>(bad), "record")));
+    if (const std::string from = text_fact(facts, "imported_from"); !from.empty())
+      doc.note(fmt::format("{} was recorded by {}; its file lacks: {}", group, from, text_fact(facts, "lacks")));
     if (number_fact(facts, "ended") == 0) doc.note(group + " did not end by itself: its last moments may be missing");
   }
 }
@@ -123,7 +126,8 @@ std::string short_text(const AppAdvice& one, bool is_first) {
   return "all of it";
 }
 
-// "17.2 ms a step; 10.1 ms of them are pageable copies. Pinned: 8.9 ms (1.93 times); ..."
+}  // namespace
+
 std::string answer_of(const AppForecastReport& of) {
   const AppStep& step = *of.step;
   std::string text = ms_text(step.time_us.value) + " a step";
@@ -149,6 +153,33 @@ std::string item_text(const StepItem& item) {
     default: return item.name;
   }
 }
+
+namespace {
+
+std::string bound_text(const AppKernel& k) {
+  switch (k.bound) {
+    case AppBound::launch: return "short: mostly its launch";
+    case AppBound::few_blocks:
+      return fmt::format("{} for {} multiprocessors", counted(k.shape.blocks(), "block"), k.multiprocessors);
+    case AppBound::last_wave:
+      return fmt::format("{} waves of blocks: the last fills little of the device", digits_text(k.waves, 3));
+    case AppBound::unknown: break;
+  }
+  return k.multiprocessors ? "its shape does not bound it" : "not known: no costs of this device";
+}
+
+}  // namespace
+
+Table step_kernels_table(const std::vector<AppKernel>& kernels) {
+  Table table({right("in all"), right("times"), decimal("each us"), left("what its shape says"), left("kernel")});
+  for (std::size_t i = 0; i < std::min(kernels.size(), most_rows); ++i) {
+    const AppKernel& k = kernels[i];
+    table.row({ms_text(k.total_us), std::to_string(k.times), digits_text(k.each_us, 3), bound_text(k), k.name});
+  }
+  return table;
+}
+
+namespace {
 
 // Items that follow each other and say the same are one row.
 Table sequence_table(const AppStep& step) {
@@ -191,7 +222,7 @@ void app_forecast_text(std::ostream& out, const AppForecastReport& of, const Tex
       fmt::format("of {} ({})", of.costs->device_name.empty() ? of.costs->device : of.costs->device_name, of.source));
   if (!of.forecast.advice.empty()) {
     doc.gap();
-    Table table({left(""), right("a step"), decimal("times as fast"), left("95 % interval"), left("what")});
+    Table table({left(""), right("a step"), decimal("times as fast"), left("interval"), left("what")});
     for (const AppAdvice& one : of.forecast.advice)
       table.row({one.needs_independence ? "*" : "", ms_text(one.step_us), digits_text(one.times.value, 3),
                  digits_text(one.times.low, 3) + " .. " + digits_text(one.times.high, 3), one.what});
@@ -202,14 +233,47 @@ void app_forecast_text(std::ostream& out, const AppForecastReport& of, const Tex
         doc.note(fmt::format("{}: {}", one.needs_independence ? "*" : one.what, one.note));
   }
   for (const std::string& note : of.forecast.notes) doc.note(note);
+  if (const auto& kernels = of.forecast.kernels; !kernels.empty()) {
+    doc.gap();
+    doc.table(step_kernels_table(kernels));
+    if (kernels.size() > most_rows) doc.note(fmt::format("and {} more, which took less", kernels.size() - most_rows));
+  }
   doc.gap();
   doc.table(sequence_table(step));
   out << to_text(doc, style);
 }
 
+namespace {
+
+// A span with what it is of.
+struct SpanOf {
+  const StepItem* item;
+  AppSpan span;
+};
+std::vector<SpanOf> spans_of(const AppPlayed& played) {
+  std::vector<SpanOf> all;
+  for (const AppSpan& span : played.timeline.spans) all.push_back({&played.items[span.item], span});
+  return all;
+}
+
+}  // namespace
+
+NPGPU_FORM(SpanOf, called<"activity", [](const T& s) { return s.item->activity; }>,
+           called<"text", [](const T& s) { return item_text(*s.item); }>,
+           called<"source", [](const T& s) { return s.item->source; }>,
+           called<"target", [](const T& s) { return s.item->target; }>,
+           called<"stream", [](const T& s) { return s.item->stream; }>,
+           called<"blocks", [](const T& s) { return s.item->blocks; }>,
+           called<"on_host", [](const T& s) { return s.span.on_host; }>,
+           called<"start_us", [](const T& s) { return s.span.start_us; }>,
+           called<"end_us", [](const T& s) { return s.span.end_us; }>);
+NPGPU_FORM(AppPlayed, &T::what, called<"step_us", [](const T& p) { return p.timeline.step_us; }>,
+           called<"spans", [](const T& p) { return spans_of(p); }>);
+NPGPU_FORM(AppKernel, &T::name, in_place<&T::shape>, &T::times, &T::total_us, &T::each_us, &T::bound, &T::waves,
+           called<"why", [](const T& k) { return bound_text(k); }>);
 NPGPU_FORM(AppAdvice, &T::change, &T::what, &T::step_us, &T::times, &T::needs_independence, known<&T::note>);
 NPGPU_FORM(StepItem, &T::activity, &T::name, &T::call, &T::source, &T::target, in_place<&T::shape>, &T::stream,
-           &T::gap_us, &T::call_us, &T::device_us, &T::lag_us, &T::blocks);
+           &T::gap_us, &T::call_us, &T::device_us, &T::shortest_us, &T::longest_us, &T::lag_us, &T::blocks);
 NPGPU_FORM(AppForecastReport, called<"device", [](const T& of) { return of.step->device; }>,
            called<"device_name", [](const T& of) { return of.step->device_name; }>,
            called<"costs_of", [](const T& of) { return of.source; }>,
@@ -221,6 +285,8 @@ NPGPU_FORM(AppForecastReport, called<"device", [](const T& of) { return of.step-
            called<"played_us", [](const T& of) { return of.forecast.as_it_is_us; }>,
            called<"advice", [](const T& of) { return of.forecast.advice; }>,
            called<"items", [](const T& of) { return of.step->items; }>,
+           called<"kernels", [](const T& of) { return of.forecast.kernels; }>,
+           called<"played", [](const T& of) { return of.forecast.played; }>,
            called<"notes", [](const T& of) { return of.forecast.notes; }>);
 
 void app_forecast_json(std::ostream& out, const AppForecastReport& of) {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npgpu/model/device_model.hpp"
 #include "npgpu/model/predict.hpp"
 #include "npgpu/model/statistics.hpp"
 #include "npgpu/vocabulary/record.hpp"
@@ -35,12 +36,14 @@ struct StepItem {
   RecordMemory source = RecordMemory::unknown, target = RecordMemory::unknown;
   RecordShape shape{};
   std::uint32_t stream = 0;
-  double gap_us = 0;     // of the host, from the call before to this one: the application's own work
-  double call_us = 0;    // of the host, in the call; of one that blocks: besides the waiting
-  double device_us = 0;  // on the device; 0 of a wait
-  double lag_us = 0;     // from when it could start until it started
-  bool blocks = false;   // its call returns when the device has done it, or nearly; every wait does
-  double return_us = 0;  // of one that blocks, from that end to the call's; negative: before it
+  double gap_us = 0;                       // of the host, from the call before to this one: the application's own work
+  double call_us = 0;                      // of the host, in the call; of one that blocks: besides the waiting
+  double device_us = 0;                    // on the device; 0 of a wait
+  double shortest_us = 0, longest_us = 0;  // the same of the middle 90 % of steps
+  double lag_us = 0;                       // from when it could start until it started
+  bool was_idle = false;  // its stream had nothing to do when it was asked for: the lag is what a launch takes
+  bool blocks = false;    // its call returns when the device has done it, or nearly; every wait does
+  double return_us = 0;   // of one that blocks, from that end to the call's; negative: before it
   // Another item that it waits for, besides those before it in its stream, and of how many steps before; of a wait all
   // that it waits for is in `after`.
   struct Dependence {
@@ -64,8 +67,44 @@ struct AppStep {
 // Throws Error(usage) where the trace holds no recording, or nothing in it repeats three times.
 AppStep step_of(const Trace&);
 
+// What one item does, from the beginning of a step on, us.
+struct AppSpan {
+  std::size_t item = 0;
+  bool on_host = false;  // in its call, or waiting; else on the device
+  double start_us = 0, end_us = 0;
+};
+// One of many steps, played. What the steps before and after it do at that time is there, too: a copy of the next
+// step's input beside this one's kernels.
+struct AppTimeline {
+  double step_us = not_measured;  // the mean of many
+  std::vector<AppSpan> spans{};   // none beyond the step's ends
+};
+AppTimeline played(const AppStep&);
+
 // The time of a step that goes on and on, us.
 double played_us(const AppStep&);
+
+// What the shape of a kernel says of its time: its bytes and operations are not in a recording.
+enum class AppBound {
+  unknown,     // nothing: what it does may bound it
+  launch,      // it takes no more than twice an empty kernel's time
+  few_blocks,  // fewer than multiprocessors
+  last_wave,   // blocks that are left for the last wave fill little of the device
+};
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<AppBound>{"unknown", "launch", "few-blocks", "last-wave"};
+
+struct AppKernel {
+  std::string name{};
+  RecordShape shape{};
+  std::size_t times = 0;  // in a step
+  double total_us = 0, each_us = 0;
+  AppBound bound = AppBound::unknown;
+  std::uint32_t multiprocessors = 0;  // of the device; 0: not known
+  double waves = not_measured;        // blocks over those that the device holds at once
+};
+// All of a step, the longest in all first. Costs of another model of device say nothing of bounds.
+std::vector<AppKernel> kernels_of(const AppStep&, const MeasuredCosts&);
 
 // What can be changed about a step.
 enum class AppChange {
@@ -86,11 +125,19 @@ struct AppAdvice {
   bool needs_independence = false;  // of what goes at once: the recording does not show whether it is
   std::string note{};               // on what it rests, a sentence; may be empty
 };
+// A step, played: as it is, or with a change.
+struct AppPlayed {
+  std::string what{};  // "as it is"; what was changed
+  std::vector<StepItem> items{};
+  AppTimeline timeline{};
+};
 struct AppForecast {
   double as_it_is_us = not_measured;  // played; the step's own time stands beside it
   double off_by = not_measured;       // as_it_is over the measured time, less 1
   std::vector<AppAdvice> advice{};    // best first; none whose interval holds 1
   double pageable_us = 0;             // of the step's copies, from and to pageable memory
+  std::vector<AppPlayed> played{};    // as it is, and with the best advice
+  std::vector<AppKernel> kernels{};   // of the step
   std::vector<std::string> notes{};   // what could not be judged, and why
 };
 // `costs`: of the node that it ran on, or of one like it.

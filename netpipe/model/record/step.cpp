@@ -272,12 +272,18 @@ class StepTimes {
   }
 
   void set_operation(StepItem& one, std::size_t j) const {
-    one.device_us = median(over_steps([&](std::size_t k) { return at(k, j).end_us - at(k, j).start_us; }));
+    std::vector<double> lasted = over_steps([&](std::size_t k) { return at(k, j).end_us - at(k, j).start_us; });
+    one.device_us = median(lasted);
+    std::ranges::sort(lasted);
+    one.shortest_us = model::quantile(lasted, 0.05);
+    one.longest_us = model::quantile(lasted, 0.95);
     const auto ahead = before(j);
     const auto ready = [&](std::size_t k) {
       return std::max(at(k, j).called_us, ahead ? end_of(k, *ahead) : -INFINITY);
     };
     one.lag_us = std::max(0.0, median(over_steps([&](std::size_t k) { return at(k, j).start_us - ready(k); })));
+    one.was_idle =
+        ahead && median(over_steps([&](std::size_t k) { return at(k, j).called_us - end_of(k, *ahead); })) >= 0;
     if (one.lag_us > long_lag_us) find_reason(one, j);
     const double to_end = median(over_steps([&](std::size_t k) { return at(k, j).returned_us - at(k, j).end_us; }));
     // It is in the call for most of what the device does.
@@ -307,6 +313,7 @@ class StepTimes {
     }
     if (least >= one.lag_us) return;
     one.lag_us = least;
+    one.was_idle = false;
     one.after.push_back(reason);
   }
 

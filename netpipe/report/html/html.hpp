@@ -12,6 +12,7 @@
 #include "npgpu/judge/overview.hpp"
 #include "npgpu/model/derive.hpp"
 #include "npgpu/model/figures.hpp"
+#include "npgpu/model/record.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::html {
@@ -91,5 +92,8 @@ std::string roofline_chart(const Roofline&, const std::string& prefix);
 std::string strip_charts(const DeviceOverview&, const std::string& prefix);
 // The four corners of each probe, and what part of its limit it reaches.
 std::string corner_table(const Trace&, const DeviceOverview&);
+
+// The step of a recorded application as it is, and with the best advice.
+std::string timeline_figure(const AppForecast&);
 
 }  // namespace npgpu::html

@@ -9,6 +9,7 @@
 #include "netpipe/report/html/html.hpp"
 #include "netpipe/report/matrix_sections.hpp"
 #include "netpipe/report/overview/sections.hpp"
+#include "netpipe/report/record_text.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu::html {
@@ -96,6 +97,8 @@ svg text.strong{fill:var(--ink);font-weight:700}
 table.heat caption{white-space:nowrap;width:0}
 table.heat td,table.heat th{padding:.25rem .55rem}
 table.heat td{border:1px solid var(--paper)}
+.span{fill:var(--c);stroke:var(--paper);stroke-width:.6;print-color-adjust:exact}.waits{--c:var(--rule)}
+svg text.inside{fill:var(--paper);font-size:11px}.waits text.inside{fill:var(--ink)}
 .q0,.q1,.q2,.q3{color:var(--on-low)}.q4,.q5{color:var(--on-high)}
 .q0{background:var(--q0)}.q1{background:var(--q1)}.q2{background:var(--q2)}.q3{background:var(--q3)}
 .q4{background:var(--q4)}.q5{background:var(--q5)}
@@ -260,13 +263,27 @@ Document numa_part(const NodeMatrix& node) {
   return doc;
 }
 
-Document page_of(const TraceResults& of, const Overview& all, std::span<const AmongOthers> among) {
+Document step_part(const AppForecastReport& of) {
+  Document doc;
+  doc.add(Document::Paragraph{answer_of(of)});
+  doc.draw(html::timeline_figure(of.forecast), false);
+  doc.add(Document::Rows{step_kernels_table(of.forecast.kernels), {}, "Kernels of the step", "Kernels of the step"});
+  doc.add(
+      Document::Paragraph{fmt::format("Played by the costs of {}. npgpu predict has the intervals, and what each "
+                                      "change needs.",
+                                      of.source)});
+  return doc;
+}
+
+Document page_of(const TraceResults& of, const Overview& all, std::span<const AmongOthers> among,
+                 const AppForecastReport* application) {
   std::vector<const DeviceOverview*> devices;
   for (const DeviceOverview& gpu : all.gpus) devices.push_back(&gpu);
   if (all.host) devices.push_back(&*all.host);
   Document doc;
   doc.add(Document::Head{headline_of(all), run_text(all), who_of(all), is_simulated(all)});
   doc.part({"Verdict", "verdict", "Verdict"}, verdict_part(all));
+  if (application) doc.part({"A step, as it is and as it could be", "step", "A step"}, step_part(*application));
   doc.part({"Results", "results", "Results"}, studies_document(of));
   Document picture, gpus, quality, missing;
   picture.draw(html::node_picture(all, of.matrix, of.verdict), false);
@@ -303,8 +320,9 @@ Document page_of(const TraceResults& of, const Overview& all, std::span<const Am
 
 }  // namespace
 
-void report_html(std::ostream& out, const TraceResults& of, const Overview& all, std::span<const AmongOthers> among) {
-  out << to_html(page_of(of, all, among));
+void report_html(std::ostream& out, const TraceResults& of, const Overview& all, std::span<const AmongOthers> among,
+                 const AppForecastReport* application) {
+  out << to_html(page_of(of, all, among, application));
 }
 
 }  // namespace npgpu

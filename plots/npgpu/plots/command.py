@@ -8,7 +8,7 @@ import sys
 from npgpu.plots import figure, loader
 
 PROG = "npgpu.plots"
-FIGURES = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives", "matrix", "numa", "universality",
+FIGURES = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives", "timeline", "matrix", "numa", "universality",
            "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead")
 TABLES = ("partition_tables", "gemm_tables")
 # What is drawn of every trace: names of pictures, and how they are drawn where that is not the usual way.

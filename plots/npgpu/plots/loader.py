@@ -21,7 +21,8 @@ WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pat
 USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"],
          "access": ["write"], "beside": ["alone"]}
 OTHER_FIGURES = {"transfers": "rate, latency, ratios and samples show transfers", "jobs": "fixed and asymmetric show jobs",
-                 "probes": "corners, chain, levels, onchip, laws, ladder, gemm and gemm_cores show probes", "calls": "frees shows calls that free memory, and npgpu report all", "energies": "energy shows energies", "soaks": "soak shows soaks", "collectives": "collectives shows collectives"}
+                 "probes": "corners, chain, levels, onchip, laws, ladder, gemm and gemm_cores show probes", "calls": "frees shows calls that free memory, and npgpu report all", "energies": "energy shows energies", "soaks": "soak shows soaks", "collectives": "collectives shows collectives",
+                 "records": "timeline shows recordings"}
 
 
 def number(value):
