@@ -112,7 +112,8 @@ std::string not_looked_at(const CheckReport& of) {
                                    {"tensor_", "_rate", "tensor cores"},
                                    {"d2d_rate", "", "copies within the GPU"},
                                    {"copy_time", "", "small copies"},
-                                   {"", "_pageable_rate", "pageable copies"}};
+                                   {"", "_pageable_rate", "pageable copies"},
+                                   {"", "_rate_duplex", "both directions at once"}};
   std::vector<std::string> all;
   for (const Sort& sort : sorts)
     if (std::ranges::none_of(of.findings, [&](const HealthFinding& one) {
@@ -120,7 +121,7 @@ std::string not_looked_at(const CheckReport& of) {
         }))
       all.emplace_back(sort.name);
   if (of.gpus.size() > 1) all.emplace_back("copies between GPUs (npgpu matrix)");
-  for (const char* never : {"caches", "latencies", "both directions at once"}) all.emplace_back(never);
+  for (const char* never : {"caches", "latencies"}) all.emplace_back(never);
   return fmt::format("{}", fmt::join(all, ", "));
 }
 

@@ -63,7 +63,8 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
   constexpr double beyond_any_cache = 512e6;
   const Evidence best = best_rate(series, l2 > 0 ? 4 * l2 : limit > 0 ? beyond_any_cache : 0);
   if (std::isnan(best.estimate.value)) return;
-  const double share = least_share_of_memory(series.question.operation);
+  const double share =
+      has_one_memory(findings.device) ? least_share_of_one_memory : least_share_of_memory(series.question.operation);
   const std::string operation(name(series.question.operation));
   judge(findings, {.metric = "memory_" + operation + "_rate",
                    .name = fmt::format("memory {}", operation == "rmw" ? "read and written" : operation),
