@@ -30,7 +30,7 @@ class SimulatedRunner final : public ProbeRunner {
   std::string binding() const override { return "simulated: no thread runs"; }
   Telemetry telemetry() override {
     Telemetry t = device_->telemetry();
-    t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
+    if (std::isnan(t.sm_clock_mhz)) t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
     return t;
   }
 

@@ -91,7 +91,8 @@ std::string sensitivity_text(const std::vector<HealthFinding>& all) {
   for (const auto& [sort, name] : sorts) {
     double most = not_measured;
     for (const HealthFinding& finding : all)
-      if (finding.metric.starts_with(sort)) most = std::fmax(most, finding.would_see);
+      if (finding.metric.starts_with(sort) && !finding.metric.ends_with("_duplex"))
+        most = std::fmax(most, finding.would_see);
     if (std::isfinite(most))
       text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, std::ceil(100 * most));
   }

@@ -33,6 +33,8 @@ template <class Row, class Judged> void check_row(const Row& row, const Judged& 
 
 // Rows are sound one by one, and visits and samples agree on who owns whom.
 template <class K> void check_rows(const Series<K>& series, const std::string& where) {
+  if constexpr (requires { flaw_of(series.question); })
+    if (const auto flaw = flaw_of(series.question)) throw FormatError(where + " " + *flaw);
   const auto checked = [&](const char* table, std::size_t row, auto check) {
     try {
       check();

@@ -1,6 +1,7 @@
 // Copies: what the PCIe link is trained to, against the most that GPU and slot can have together; rates and times by
 // ranges of sizes, against what link and memory could do.
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "netpipe/engine/algorithms.hpp"
@@ -245,28 +246,45 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .other_points = copy->other_points});
 }
 
-// Each direction while the other one copies too.
+// The rate of a direction's copies while those the other way ran. The slower one goes on alone after the other's last:
+// its whole time holds some of its rate alone.
+Evidence beside_other_way(Evidence seen, double other, double alone) {
+  const auto beside = [&](double rate) { return rate < other ? other - (other / rate - 1) * alone : rate; };
+  Estimate& e = seen.estimate;
+  if (!(alone > 0 && beside(e.value) > 0)) return seen;
+  e.value = beside(e.value), e.low = beside(e.low), e.high = beside(e.high);
+  for (double& rate : seen.by_visit) rate = beside(rate);
+  return seen;
+}
+
 void judge_both_ways(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const TransferSeries* const series = copy_series(of, {CopyQuestion::both_ways});
   if (!series) return;
   const HostLink link = host_link(of, *series);
+  const auto middle = [&](std::uint32_t lane) {
+    return middle_copy_of(copies_of(*series, lane), large_copy, UINT64_MAX,
+                          [&](const TransferResult& one) { return link.floor(one); });
+  };
+  const std::array copies{middle(0), middle(1)};
+  if (!copies[0] || !copies[1]) return;
   const bool takes_turns = of.fact("copy_engines") == 1;
-  for (const auto& [lane, metric, name] : {std::tuple{0u, "h2d_rate_duplex", "H2D"}, {1u, "d2h_rate_duplex", "D2H"}}) {
-    const auto copy = middle_copy_of(copies_of(*series, lane), large_copy, UINT64_MAX,
-                                     [&](const TransferResult& one) { return link.floor(one); });
-    if (!copy) continue;
-    judge(findings, {.metric = metric,
-                     .name = fmt::format("{} pinned {}, both ways at once,", name, size_text(copy->axes.bytes)),
-                     .seen = rate_of(*series, *copy),
+  for (const auto& [lane, metric, name] : {std::tuple{0u, "h2d_rate", "H2D"}, {1u, "d2h_rate", "D2H"}}) {
+    const MiddleCopy& copy = *copies[lane];
+    const HealthFinding* const alone = findings.find(metric);
+    const double limit = takes_turns ? not_measured : least_share_both_ways * link.floor(copy);
+    judge(findings, {.metric = std::string(metric) + "_duplex",
+                     .name = fmt::format("{} pinned {}, both ways at once,", name, size_text(copy.axes.bytes)),
+                     .seen = beside_other_way(rate_of(*series, copy), copies[1 - lane]->rate.value,
+                                              alone ? alone->value : not_measured),
                      .unit = "B/s",
-                     .limit = takes_turns ? not_measured : least_share_both_ways * link.floor(*copy),
-                     .basis = takes_turns      ? "the GPU has one copy engine"
-                              : link.per_s > 0 ? fmt::format("{} * {:g}", link.text(), least_share_both_ways)
-                                               : link.source,
+                     .limit = limit,
+                     .basis = takes_turns ? "the GPU has one copy engine"
+                              : limit > 0 ? fmt::format("{} * {:g}", link.text(), least_share_both_ways)
+                                          : link.source,
                      .possible = link.per_s,
                      .is_needed = false,
-                     .other_points = copy->other_points});
+                     .other_points = copy.other_points});
   }
 }
 

@@ -34,7 +34,7 @@ void judge_calls(Findings& findings) {
                      .unit = "us",
                      .limit = most_launch_us,
                      .basis = "3.3 to 3.8 us on an H200's host * 1.6"});
-  if (!std::isnan(done.estimate.value))
+  if (!done.of_case.empty() && findings.device.has_cuda_calls())
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
                      .seen = done,

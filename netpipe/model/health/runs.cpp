@@ -58,8 +58,14 @@ template <class K> void count_figures(const Series<K>& series, Counts& counts) {
   std::set<typename K::Axes> judged, unsteady;  // lanes of a point are counted once
   for (const Result<K>& time : results(series)) {
     const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
+    const auto is_without = [&](const char* why) {
+      counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), why);
+    };
+    // What a kernel is for is its rate.
+    const bool has_work = !std::is_same_v<K, Probes> || time.rate.value > 0;
     if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
-      counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), "no trial has a valid time");
+      is_without("no trial has a valid time");
+    else if (time.usable() && !has_work) is_without("its work is not known, so that it has no rate");
     // What others did is no unsteadiness of the device.
     if (!time.usable() || (time.causes & ~own_causes) != 0) continue;
     if (visits[time.axes] < 2) continue;  // one visit shows nothing of the next
