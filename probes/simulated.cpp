@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/vocabulary/questions.hpp"

@@ -25,6 +25,11 @@ TEST_CASE("a copy's floor is the link's rate times 0.82, and 4.5 us") {
   // What would have been seen: all that brings 55.14 GB/s, the interval's upper end, below the limit.
   CHECK(good.would_see == doctest::Approx(1 - 51.48 / 55.14).epsilon(1e-3));
   CHECK(finding(Made().at(55).trace(), "d2h_rate").health == Health::skip);
+  // Where a healthy one is known it is of that, wherever this one lies: 5 % and 0.25 % of scatter.
+  const HealthRules own{.reference = "good.json", .figures = {{"h2d_rate", 54e9, "B/s"}}};
+  for (const double gb_s : {52.5, 58.0})
+    CHECK(finding(Made().at(gb_s).trace(), "h2d_rate", own).would_see ==
+          doctest::Approx(1 - 0.95 / 1.0025).epsilon(0.01));
 }
 
 TEST_CASE(
@@ -102,7 +107,8 @@ TEST_CASE("a reading of the link that the copies' rate proves wrong is named, an
       "PCIe link: PCIe Gen1 x16 was read while copying, which cannot be: copies reached 55.06 GB/s, and it carries at "
       "most 4.000 GB/s; GPU and slot support PCIe Gen5 x16");
   CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::ok);
-  const HealthRules gen5{.expected = {{"link", "gen5x16"}}};
+  HealthRules gen5;
+  gen5.expected = {{"link", "gen5x16"}};
   CHECK(finding(made.trace(), "expected_link", gen5).health == Health::unjudged);
   // A port that reports less at most than the copies reach.
   made.before[3].second = whole(1);
