@@ -280,7 +280,7 @@ template <class K> void slow_down(Series<K>& series, double factor) {
 }
 void slow_link(Trace& trace) {
   for (TransferSeries& series : trace.of<Transfers>())
-    if (crosses_link(series) && series.question.memory == Memory::pinned)
+    if (crosses_link(series) && series.question.memory != Memory::pageable)
       for (TransferSample& sample : series.samples)
         if (series.visits.at(sample.visit).axes.bytes >= MiB) sample.host_us *= 2, sample.device_us *= 2;
 }

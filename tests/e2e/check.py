@@ -369,7 +369,7 @@ def references(at):
     # The last line names what gave a limit: a figure that the reference has not is judged by healthy GPUs.
     written(text, {**json.load(open(text)), "findings": [{"device": "sim:0", "metric": "h2d_rate", "value": 58e9, "unit": "B/s"}]})
     done = run("check", "--trace", good, "--reference", text)
-    check("; judged by reference good.json; 27 runs of 7 healthy H200s" in done.out, f"judged by: {done.out.splitlines()[-1]}")
+    check("; judged by reference good.json (host to GPU, pinned); 27 runs of 7 healthy H200s" in " ".join(done.out.split()), f"judged by: {done.out.splitlines()[-1]}")
     done = run("check", "--trace", os.path.join(SOURCE, "data/traces/h200_energy.h5"))
     check("; judged by 27 runs of 7 healthy H200s (clocks only)" in done.out, f"judged by: {done.out.splitlines()[-1]}")
     # nvbandwidth's JSON: cells are texts, and what failed or is no number does not count.

@@ -63,7 +63,10 @@ LinkRead trained_link(const DeviceRecord& of) {
   LinkRead link{number_fact(of.after, "pcie_generation_copying"), number_fact(of.after, "pcie_lanes_copying")};
   link.is_copying = link.generation > 0 && link.lanes > 0;
   if (!link.is_copying) link.generation = of.fact("pcie_generation_now"), link.lanes = of.fact("pcie_lanes_now");
-  link.is_void = copies_go_over_pcie(of) && best_copy_rate(of) > surely_beyond * pcie_rate(link.generation, link.lanes);
+  // Before the run an idle GPU may save power, which takes no lanes away.
+  const bool counts = link.is_copying || link.lanes < of.fact("max_pcie_lanes");
+  link.is_void =
+      counts && copies_go_over_pcie(of) && best_copy_rate(of) > surely_beyond * pcie_rate(link.generation, link.lanes);
   return link;
 }
 
@@ -117,7 +120,7 @@ void judge_link(Findings& findings) {
                                                           figure_text(best_copy_rate(of), "B/s"), most,
                                                           figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
   const std::string when = is_copying ? "" : ", read before the run";
-  if (is_void && (is_copying || is_narrow))
+  if (is_void)
     return findings.skip(
         metric, fmt::format("PCIe link: {}{}, which cannot be: copies reached {}, and it carries at most "
                             "{}; GPU and slot support {}",

@@ -65,7 +65,7 @@ template <class K> void count_figures(const Series<K>& series, Counts& counts) {
     const bool has_work = !std::is_same_v<K, Probes> || time.rate.value > 0;
     if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
       is_without("no trial has a valid time");
-    else if (time.usable() && !has_work) is_without("its work is not known, so that it has no rate");
+    else if (!time.is_wrong && !has_work) is_without("its work is not known, so that it has no rate");
     // What others did is no unsteadiness of the device.
     if (!time.usable() || (time.causes & ~own_causes) != 0) continue;
     if (visits[time.axes] < 2) continue;  // one visit shows nothing of the next
