@@ -150,6 +150,7 @@ TEST_CASE("each direction of copies both ways at once has its limit") {
   CHECK(cause(finding(with(35, 50), "h2d_rate_duplex")) == "duplex");
   CHECK(finding(with(35, 50), "d2h_rate_duplex").health == Health::pass);
   CHECK(finding(with(27, 27), "h2d_rate_duplex").health == Health::fail);
+  CHECK(finding(with(26, 50), "h2d_rate_duplex").value < 2e9);  // it stood still
   CHECK(verdict_of(health_of(with(27, 27))) == CheckVerdict::slow);
   CHECK(finding(with(23, 23, 1), "h2d_rate_duplex").health == Health::skip);
   const HealthRules own{.reference = "good.json", .figures = {{"h2d_rate_duplex", 52e9, "B/s"}}};

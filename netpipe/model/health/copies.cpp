@@ -252,9 +252,12 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
 // The rate of a direction's copies while those the other way ran. The slower one goes on alone after the other's last:
 // its whole time holds some of its rate alone.
 Evidence beside_other_way(Evidence seen, double other, double alone) {
-  const auto beside = [&](double rate) { return rate < other ? other - (other / rate - 1) * alone : rate; };
+  // A direction that stands still has none, but for what the two rates are uncertain by.
+  const auto beside = [&](double rate) {
+    return rate < other ? std::fmax(other - (other / rate - 1) * alone, 0.01 * alone) : rate;
+  };
   Estimate& e = seen.estimate;
-  if (!(alone > 0 && beside(e.value) > 0)) return seen;
+  if (!(alone > 0)) return seen;
   e.value = beside(e.value), e.low = beside(e.low), e.high = beside(e.high);
   for (double& rate : seen.by_visit) rate = beside(rate);
   return seen;
@@ -265,20 +268,19 @@ void judge_both_ways(Findings& findings) {
   const TransferSeries* const series = copy_series(of, {CopyQuestion::both_ways});
   if (!series) return;
   const HostLink link = host_link(of, *series);
-  const auto middle = [&](std::uint32_t lane) {
-    return middle_copy_of(copies_of(*series, lane), large_copy, UINT64_MAX,
-                          [&](const TransferResult& one) { return link.floor(one); });
-  };
-  const std::array copies{middle(0), middle(1)};
-  if (!copies[0] || !copies[1]) return;
+  const std::array lanes{copies_of(*series, 0), copies_of(*series, 1)};
   const bool takes_turns = of.fact("copy_engines") == 1;
   for (const auto& [lane, metric, name] : {std::tuple{0u, "h2d_rate", "H2D"}, {1u, "d2h_rate", "D2H"}}) {
-    const MiddleCopy& copy = *copies[lane];
+    const auto copy =
+        middle_copy_of(lanes[lane], large_copy, UINT64_MAX, [&](const TransferResult& one) { return link.floor(one); });
+    if (!copy) continue;
+    const auto other = std::ranges::find(lanes[1 - lane], copy->axes, &TransferResult::axes);
     const HealthFinding* const alone = findings.find(metric);
-    const double limit = takes_turns ? not_measured : least_share_both_ways * link.floor(copy);
+    const double limit = takes_turns ? not_measured : least_share_both_ways * link.floor(*copy);
     judge(findings, {.metric = std::string(metric) + "_duplex",
-                     .name = fmt::format("{} pinned {}, both ways at once,", name, size_text(copy.axes.bytes)),
-                     .seen = beside_other_way(rate_of(*series, copy), copies[1 - lane]->rate.value,
+                     .name = fmt::format("{} pinned {}, both ways at once,", name, size_text(copy->axes.bytes)),
+                     .seen = beside_other_way(rate_of(*series, *copy),
+                                              other == lanes[1 - lane].end() ? not_measured : other->rate.value,
                                               alone ? alone->value : not_measured),
                      .unit = "B/s",
                      .limit = limit,
@@ -287,7 +289,7 @@ void judge_both_ways(Findings& findings) {
                                           : link.source,
                      .possible = link.per_s,
                      .is_needed = false,
-                     .other_points = copy.other_points});
+                     .other_points = copy->other_points});
   }
 }
 

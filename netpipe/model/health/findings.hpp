@@ -35,8 +35,8 @@ inline constexpr double least_share_of_link = 0.82, least_share_of_old_link = 0.
 // NVLink-C2C was not measured here: reports of GH200s have 375 to 420 GB/s to the GPU and 290 to 300 from it, of 447
 // one way. Floor: 10 % below the less.
 inline constexpr double least_share_of_c2c = 0.58;
-// One direction while the other copies too, over the floor of copies alone: 51.5 GB/s. H100s and H200s reach 33.5 to 52
-// (12 traces of data/traces). Floor: 15 % below the least.
+// One direction while the other copies too, over the floor of copies alone: 51.5 GB/s. H100s and H200s reach 34 to 52
+// (12 traces of data/traces). Floor: 17 % below the least.
 inline constexpr double least_share_both_ways = 0.55;
 // What a copy takes beyond its bytes: 1.7 to 2.6 us up to 4 KiB. So 1 MiB reaches 77 to 80 % of the link, and the floor
 // there, with this time, is 66 %.
