@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/vocabulary/questions.hpp"
@@ -30,7 +32,7 @@ class SimulatedRunner final : public ProbeRunner {
   std::string binding() const override { return "simulated: no thread runs"; }
   Telemetry telemetry() override {
     Telemetry t = device_->telemetry();
-    t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
+    if (std::isnan(t.sm_clock_mhz)) t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
     return t;
   }
 

@@ -92,7 +92,7 @@ TEST_CASE("a launch whose end has no valid time is a point without a figure") {
 }
 
 TEST_CASE("a collective of one device is refused") {
-  CHECK(flaw_of(CollectiveCase{.devices = "cuda:0"})->find("two devices or more") != std::string::npos);
+  CHECK(flaw_of(CollectiveCase{.devices = "cuda:0"})->find("two at least") != std::string::npos);
   CHECK_FALSE(flaw_of(CollectiveCase{.devices = "cuda:0,cuda:1"}));
 }
 

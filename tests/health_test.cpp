@@ -25,6 +25,11 @@ TEST_CASE("a copy's floor is the link's rate times 0.82, and 4.5 us") {
   // What would have been seen: all that brings 55.14 GB/s, the interval's upper end, below the limit.
   CHECK(good.would_see == doctest::Approx(1 - 51.48 / 55.14).epsilon(1e-3));
   CHECK(finding(Made().at(55).trace(), "d2h_rate").health == Health::skip);
+  // Where a healthy one is known it is of that, wherever this one lies: 5 % and 0.25 % of scatter.
+  const HealthRules own{.reference = "good.json", .figures = {{"h2d_rate", 54e9, "B/s"}}};
+  for (const double gb_s : {52.5, 58.0})
+    CHECK(finding(Made().at(gb_s).trace(), "h2d_rate", own).would_see ==
+          doctest::Approx(1 - 0.95 / 1.0025).epsilon(0.01));
 }
 
 TEST_CASE(
@@ -40,9 +45,6 @@ TEST_CASE(
   CHECK(in_vm({}, 48, 0).health == Health::fail);
   CHECK(in_vm({}, 40).health == Health::fail);  // no neighbour takes that much
   CHECK(in_vm({}, 55).health == Health::pass);
-  Made half;
-  half.after = {{"pcie_generation_copying", whole(5)}, {"pcie_lanes_copying", whole(8)}};
-  CHECK(in_vm(half, 48).health == Health::fail);  // the link itself says why
 }
 
 TEST_CASE("older links reach less of what they could") {
@@ -90,9 +92,87 @@ TEST_CASE("an older generation before the run may be an idle GPU's, fewer lanes 
   Made idle = Made().at(55);
   idle.before[5].second = whole(1);
   CHECK(finding(idle.trace(), "pcie_link").health == Health::skip);
-  Made narrow = Made().at(55);
+  Made narrow = Made().at(27);
   narrow.before[6].second = whole(8);
   CHECK(finding(narrow.trace(), "pcie_link").health == Health::fail);
+}
+
+TEST_CASE("a reading of the link that the copies' rate proves wrong is named, and nothing is judged by it") {
+  Made made = Made().at(55);
+  made.after = {{"pcie_generation_copying", whole(1)}, {"pcie_lanes_copying", whole(16)}};
+  const HealthFinding link = finding(made.trace(), "pcie_link");
+  CHECK(link.health == Health::skip);
+  CHECK(
+      link.text ==
+      "PCIe link: PCIe Gen1 x16 was read while copying, which cannot be: copies reached 55.00 GB/s, and it carries at "
+      "most 4.000 GB/s; GPU and slot support PCIe Gen5 x16");
+  CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::ok);
+  HealthRules gen5;
+  gen5.expected = {{"link", "gen5x16"}};
+  CHECK(finding(made.trace(), "expected_link", gen5).health == Health::unjudged);
+  // A port that reports less at most than the copies reach.
+  made.before[3].second = whole(1);
+  made.before[4].second = whole(1);
+  made.after = {{"pcie_generation_copying", whole(1)}, {"pcie_lanes_copying", whole(1)}};
+  CHECK(finding(made.trace(), "pcie_link").health == Health::skip);
+  CHECK(finding(made.trace(), "pcie_link").text.find("they reached 55.00 GB/s") != std::string::npos);
+}
+
+TEST_CASE("each direction of copies both ways at once has its limit") {
+  const auto with = [](double in_gb_s, double out_gb_s, int engines = 2) {
+    Made made = Made().at(55);
+    made.before.emplace_back("copy_engines", whole(engines));
+    TransferSeries both = sweep_of(Pattern::duplex, Timing::gated);
+    both.question.async = true;
+    both.device_name = "NVIDIA X1";
+    both.limit = made.copies.limit;
+    for (const double factor : {0.999, 1.0, 1.001}) {
+      add_point(both, 64 * MiB, {64 * 1.048576e3 / in_gb_s * factor});
+      TransferSample out = both.samples.back();
+      out.lane = 1;
+      out.device_us = 64 * 1.048576e3 / out_gb_s * factor;
+      both.samples.push_back(out);
+      ++both.visits.back().samples;
+    }
+    Trace trace = made.trace();
+    trace.of<Transfers>().push_back(both);
+    return trace;
+  };
+  // 0.55 of 51.48 GB/s, the floor of such copies one way. In the time of the copies out (1 byte at 50 GB/s) those in
+  // bring 0.725 bytes, and the rest in the time that is left (1/40 - 1/50) at 55 GB/s: 0.275.
+  const HealthFinding in = finding(with(40, 50), "h2d_rate_duplex");
+  CHECK(in.health == Health::pass);
+  CHECK(in.value == doctest::Approx(0.725 * 50e9).epsilon(1e-3));
+  CHECK(finding(with(40, 50), "d2h_rate_duplex").value == doctest::Approx(50e9).epsilon(1e-3));
+  CHECK(in.limit == doctest::Approx(0.55 * 51.48e9).epsilon(1e-3));
+  CHECK(in.basis == "PCIe Gen5 x16: 63.00 GB/s * 0.82 * 0.55");
+  CHECK(finding(with(35, 50), "h2d_rate_duplex").health == Health::fail);  // 26.4
+  CHECK(cause(finding(with(35, 50), "h2d_rate_duplex")) == "duplex");
+  CHECK(finding(with(35, 50), "d2h_rate_duplex").health == Health::pass);
+  CHECK(finding(with(27, 27), "h2d_rate_duplex").health == Health::fail);
+  CHECK(finding(with(26, 50), "h2d_rate_duplex").value < 2e9);  // it stood still
+  CHECK(verdict_of(health_of(with(27, 27))) == CheckVerdict::slow);
+  CHECK(finding(with(23, 23, 1), "h2d_rate_duplex").health == Health::skip);
+  const HealthRules own{.reference = "good.json", .figures = {{"h2d_rate_duplex", 52e9, "B/s"}}};
+  CHECK(finding(with(40, 50), "h2d_rate_duplex", own).health == Health::fail);  // at least 41.6
+}
+
+TEST_CASE("what a device does to its own clocks is nobody else's doing, also beside others") {
+  Made made;
+  const auto visit = [&](std::uint64_t reasons, bool is_beside) {
+    Visit<Transfers>& one = made.copy(64 * MiB, 27);
+    one.telemetry.throttle_reasons = reasons;
+    if (is_beside) disturb(one, Cause::siblings, "");
+  };
+  for (int i = 0; i < 3; ++i) visit(0x20, true);
+  CHECK(finding(made.trace(), "h2d_rate").health == Health::unjudged);
+  for (int i = 0; i < 4; ++i) visit(0x20, false);  // alone, throttled in each visit
+  CHECK(finding(made.trace(), "h2d_rate").health == Health::fail);
+  CHECK(finding(made.trace(), "neighbours").health == Health::pass);
+  for (int i = 0; i < 7; ++i) visit(0, false);  // visits without a cause are enough, and count alone
+  const auto point = points_of(made.copies).front();
+  CHECK(point.counted().size() == 7);
+  CHECK(point.disturbed() == 0);
 }
 
 TEST_CASE("the middle of several sizes names those beside it, which are measured again with it") {

@@ -8,7 +8,7 @@ using namespace made_health;
 using namespace npgpu;
 
 TEST_CASE("of a continued trace the last run's facts count, and what only the first one saw") {
-  Made made = Made().at(55);
+  Made made = Made().at(27);
   made.after = {{"pcie_generation_copying", whole(5)}, {"pcie_lanes_copying", whole(8)}, {"pcie_replays", whole(1)}};
   Trace trace = made.trace();
   Facts later = made.before;
@@ -166,7 +166,7 @@ TEST_CASE("a GPU that is reached over NVLink-C2C is not compared with its PCIe p
   const HealthFinding by_rate = finding(made.trace(), "pcie_link");  // more than any PCIe Gen5 x16 carries
   CHECK(by_rate.health == Health::skip);
   CHECK(by_rate.text.find("over which copies do not go") != std::string::npos);
-  Made slow = Made().at(40);
+  Made slow = Made().at(3.5);
   slow.before[6].second = whole(1);
   CHECK(finding(slow.trace(), "pcie_link").health == Health::fail);
   slow.after = {{"c2c_links_active", whole(9)}, {"c2c_links_inactive", whole(1)}};
@@ -175,6 +175,38 @@ TEST_CASE("a GPU that is reached over NVLink-C2C is not compared with its PCIe p
   CHECK(finding(slow.trace(), "c2c").text == "9 of 10 NVLink-C2C links active");
   CHECK(finding(slow.trace(), "c2c").if_failed == CheckVerdict::broken);
   CHECK_FALSE(find(health_of(Made().at(55).trace()), "c2c"));
+}
+
+TEST_CASE("a GPU whose memory is the host's has no link, and its clock and memory are shared") {
+  Made made = Made().at(60);
+  for (const auto& [at, value] : {std::pair{3, 1}, {4, 1}, {5, 1}, {6, 1}}) made.before[at].second = whole(value);
+  made.copies.limit = {0.25e9, "PCIe Gen1 x1: 2.5 GT/s * 1 lanes * 8/10"};
+  const auto shared = [&](const char* fact) {
+    Made one = made;
+    one.before.emplace_back(fact, whole(1));
+    return one;
+  };
+  for (const char* fact : {"integrated", "pageable_memory_access_uses_host_page_tables"}) {
+    CAPTURE(fact);
+    const Trace trace = shared(fact).trace();
+    CHECK(finding(trace, "pcie_link").text == "PCIe link: host and GPU have one memory, and no link between");
+    CHECK(finding(trace, "h2d_rate").health == Health::skip);
+    CHECK(finding(trace, "h2d_rate").value == doctest::Approx(60e9));
+    CHECK(finding(trace, "h2d_rate").text.ends_with("not judged: host and GPU have one memory, and no link between"));
+  }
+  // Such a chip need not reach its highest clock, but three quarters of it.
+  const auto clock = [&](const char* fact, double mhz) {
+    Made one = shared(fact);
+    for (Visit<Transfers>& visit : one.copies.visits) visit.telemetry.sm_clock_mhz = mhz;
+    return finding(one.trace(), "sm_clock").health;
+  };
+  CHECK(clock("integrated", 1600) == Health::pass);
+  CHECK(clock("any", 1600) == Health::warn);
+  CHECK(clock("integrated", 1000) == Health::fail);
+  // A memory clock is that of a memory of its own: Grace Hopper.
+  Made hopper = shared("pageable_memory_access_uses_host_page_tables");
+  hopper.before.emplace_back("max_memory_clock_mhz", whole(2619));
+  CHECK(finding(hopper.trace(), "pcie_link").text.find("one memory") == std::string::npos);
 }
 
 TEST_CASE("confidential computing is named where copies are slow") {
@@ -213,6 +245,31 @@ TEST_CASE("Xids have names, and those of before the run and of switches are told
       xid.text ==
       "no Xid error during this run; 2 in the kernel's log before, the last was Xid 48 (double-bit ECC error); 1 SXid "
       "errors of NVSwitches in the kernel's log before, the last was SXid 20034");
+  CHECK(cause(xid) == "xid");
+  // NVIDIA's action for the last one, of the run's where there is one.
+  const auto remedy = [&](int logged, int now) {
+    Made one = made;
+    for (auto& [key, value] : one.before)
+      if (key == "xid_logged_last") value = whole(logged);
+    if (now) one.after = {{"xids", whole(1)}, {"xid_last", whole(now)}};
+    return finding(one.trace(), "xid").explanations.at(0).remedy;
+  };
+  CHECK(remedy(48, 0).starts_with("for Xid 48 NVIDIA's list says: drain the node and reset the GPU, or reboot"));
+  CHECK(remedy(64, 0).find("replace the GPU") != std::string::npos);
+  CHECK(remedy(48, 119).starts_with("for Xid 119 NVIDIA's list says: drain the node and reset the GPU"));
+  CHECK(remedy(128, 0).find("start the application again") != std::string::npos);
+  CHECK(remedy(5000, 0).starts_with("look at dmesg"));
+  // NVML does not say whether an Xid of NVLink is fatal.
+  Made nvlink = Made().at(55);
+  nvlink.before.insert(nvlink.before.end(), {{"xids", whole(0)}, {"xids_of_nvlink", whole(0)}});
+  nvlink.after = {{"xids", whole(0)}, {"xids_of_nvlink", whole(2)}};
+  CHECK(finding(nvlink.trace(), "xid").health == Health::warn);
+  CHECK(finding(nvlink.trace(), "xid").text.find("2 of NVLink") != std::string::npos);
+  Made silent = Made().at(55);
+  silent.before.insert(silent.before.end(),
+                       {{"xids_logged", whole(1)}, {"kernel_log_says", std::string("the firmware does not answer")}});
+  CHECK(finding(silent.trace(), "xid").health == Health::warn);
+  CHECK(finding(silent.trace(), "xid").text.ends_with("it says: the firmware does not answer"));
   CHECK(model::xid_name(79) == "GPU has fallen off the bus");
   CHECK(model::xid_name(130) == "copy engine error");
   CHECK(model::xid_name(9).empty());
@@ -312,8 +369,9 @@ TEST_CASE("what is expected and cannot be read is not judged, and no fault") {
   rules.expected = expectations("link=gen5x8");
   CHECK(finding(made.trace(), "expected_link", rules).health == Health::fail);
   rules.expected = expectations("link=gen5x16");
-  made.after = {{"pcie_generation_copying", whole(4)}, {"pcie_lanes_copying", whole(16)}};
-  CHECK(finding(made.trace(), "expected_link", rules).health == Health::fail);
+  Made older = Made().at(27);
+  older.after = {{"pcie_generation_copying", whole(4)}, {"pcie_lanes_copying", whole(16)}};
+  CHECK(finding(older.trace(), "expected_link", rules).health == Health::fail);
 }
 
 TEST_CASE("a GPU that others copy to is judged by its counters, and windows of energy by their results") {

@@ -226,6 +226,22 @@ TEST_CASE("the sentences of payloads are told apart") {
   CHECK(model::wrong_bytes_of("byte 17 of 4096 is 0x00, expected 0xa3") == WrongBytes::other);
 }
 
+TEST_CASE("advice on zeros between GPUs leaves out what is already so") {
+  const auto advises = [](const std::string& domain, double redirects, const char* word) {
+    return model::mend_peer_path({domain}, redirects).find(word) != std::string::npos;
+  };
+  CHECK(advises("DMA-FQ", 0, "iommu=pt"));
+  CHECK_FALSE(advises("DMA-FQ", 0, "ACS"));
+  CHECK(advises("", not_measured, "iommu=pt"));
+  CHECK(advises("", not_measured, "ACS"));
+  for (const char* passes : {"identity", "none"}) {
+    CHECK_FALSE(advises(passes, not_measured, "iommu=pt"));
+    CHECK(advises(passes, not_measured, "ACS"));
+    CHECK(advises(passes, 0, "driver"));
+  }
+  CHECK_FALSE(model::mend_peer_path({"identity", "DMA"}, 0).find("iommu=pt") == std::string::npos);
+}
+
 TEST_CASE("zeros between two GPUs are one finding that names IOMMU and ACS, and no GPU's fault") {
   const Trace trace = trace_of_pairs(2, [](TransferSeries& series, int, int) { bring_zeros(series); });
   const MatrixVerdict verdict = verdict_of(trace, node_matrix(trace));

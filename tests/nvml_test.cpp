@@ -137,6 +137,21 @@ TEST_CASE("links to a Grace processor: how many are up, and the rate of one") {
 
 TEST_CASE("confidential computing") { CHECK(number_fact(gpu().facts(), "confidential_computing") == 1); }
 
+TEST_CASE("a GPU that CUDA_VISIBLE_DEVICES names and CUDA does not show is not hidden") {
+  using nvml::Shown;
+  const auto shown = [](const std::string& list, std::size_t by_cuda, bool in_bus_order = true) {
+    return nvml::sight_of_unlisted({list, in_bus_order, 4, by_cuda}, "GPU-aabbccdd-0000", 2).shown;
+  };
+  CHECK(shown("0,1", 2) == Shown::hidden);
+  CHECK(shown("0,2", 1) == Shown::by_nvml_only);
+  CHECK(shown("0,9,2", 1) == Shown::hidden);  // what stands behind a number that is no GPU does not count
+  CHECK(shown("", 0) == Shown::hidden);
+  CHECK(shown("GPU-aabb", 0) == Shown::by_nvml_only);
+  CHECK(shown("GPU-ccdd,GPU-eeff", 1) == Shown::hidden);
+  CHECK(shown("0,1", 2, false) == Shown::hidden);
+  CHECK(shown("0,1", 1, false) == Shown::unknown);  // CUDA has an order of its own
+}
+
 TEST_CASE("GPUs of the bus that the driver does not show are lost, hidden, or not known") {
   using nvml::Shown;
   using nvml::Sight;

@@ -149,6 +149,52 @@ TEST_CASE("errors of NVSwitches count for every GPU, but for those that are not 
   CHECK(found.xids == 0);
 }
 
+TEST_CASE("Xids that are not fatal or injected do not count, and the cause of others does") {
+  const std::string at = "0000:c5:00.0";
+  const auto of = [&](const std::vector<std::string>& lines) {
+    std::vector<std::string> log;
+    for (const std::string& line : lines) log.push_back("3,1,1,-;NVRM: Xid (PCI:0000:c5:00): " + line);
+    return host::errors_of(log, at);
+  };
+  CHECK(of({"145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 17 (0x04084507)"}).count() == 0);
+  CHECK(of({"145, RLW_RXPIPE Fatal XC0 i1 Link 13 (0x0409a0c2)"}).count() == 0);
+  CHECK(of({"149, NETIR Fatal XC0 i0 Link -1 (0x000fe406)"}).last_xid == 149);
+  const std::string cleanup = "45, pid=1818990, name=python3, Ch 00000001 caused by previous Xid 149";
+  CHECK(of({cleanup, cleanup}).count() == 1);
+  CHECK(of({cleanup, cleanup}).last_xid == 149);
+  CHECK(of({"149, NETIR Fatal XC0 i0 Link -1", cleanup}).count() == 1);
+  CHECK(of({"45, pid=1, name=python3, Ch 00000001 caused by previous Xid 31"}).count() == 0);
+}
+
+TEST_CASE("errors of PCIe and of the GSP's firmware are read that have no Xid") {
+  const std::string at = "0000:c5:00.0", port = "0000:c4:00.0";
+  const auto says = [&](const std::string& line) {
+    const host::LoggedErrors found = host::errors_of({"3,1,1,-;" + line}, at, port);
+    CHECK(found.count() == (found.words().empty() ? 0 : 1));
+    return found.words();
+  };
+  const std::string of_link = "uncorrected errors of PCIe (AER)";
+  CHECK(says("nvidia 0000:c5:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer") == of_link);
+  CHECK(says("pcieport 0000:c4:00.0: AER: Uncorrected (Fatal) error received: 0000:c5:00.0") == of_link);
+  CHECK(says("pcieport 0000:c4:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Data Link") == of_link);
+  CHECK(says("pcieport 0000:c4:00.0: AER: Corrected error received: 0000:c5:00.0").empty());
+  CHECK(says("nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer").empty());
+  CHECK(says("NVRM: _kgspIsHeartbeatTimedOut: Heartbeat timed out, GPU0 GSP (0000:c5:00.0)") ==
+        "the firmware of the GPU's GSP does not answer");
+  CHECK(says("NVRM: _kgspIsHeartbeatTimedOut: Heartbeat timed out, GPU1 GSP (0000:3b:00.0)").empty());
+}
+
+TEST_CASE("uncorrected errors of the GPU and of the port above it are added up") {
+  const MadeSys sys;
+  const auto count = [&](const char* name) { return number_fact(host::pcie_errors("0000:3B:00.0", sys.root()), name); };
+  CHECK(std::isnan(count("aer_fatal")));
+  MadeSys::write(sys.gpu() / "aer_dev_fatal", "Undefined 0\nDLP 1\nTOTAL_ERR_FATAL 1\n");
+  MadeSys::write(sys.port() / "aer_dev_fatal", "Undefined 0\nDLP 2\nTOTAL_ERR_FATAL 2\n");
+  MadeSys::write(sys.port().parent_path() / "aer_dev_fatal", "TOTAL_ERR_FATAL 8\n");  // of others, too
+  CHECK(count("aer_fatal") == 3);
+  CHECK(std::isnan(count("aer_nonfatal")));
+}
+
 TEST_CASE("Xid 154 counts as its text says") {
   const auto count = [](const std::string& rest) {
     return host::errors_of({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 154, GPU recovery action changed from " + rest},

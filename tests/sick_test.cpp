@@ -153,6 +153,18 @@ TEST_CASE("what a GPU itself says of its clock or its slot is the cause that is 
     REQUIRE(boost.of(metric).explanations.size() == 1);
     CHECK(boost.of(metric).explanations[0].cause == "sync_boost");
   }
+  const auto capped = [&](int watts) {
+    return seen(
+        {{"hardware", {{"shader_clock_mhz", 1200}}},
+         {"telemetry", {{"throttle_reasons", 4}, {"power_w", watts}, {"temperature_c", 51}, {"sm_clock_mhz", 1200}}}});
+  };
+  CHECK(capped(382).verdict() == CheckVerdict::slow);
+  CHECK(capped(382).causes() == Words{"throttle_power_feed"});
+  CHECK(capped(698).causes() == Words{"throttle_power"});  // what it computes is held against healthy ones
+  const Judged lopsided = seen({{"duplex", {{"sl_h", 2.24}, {"sl_d", 1.03}}}});
+  CHECK(lopsided.verdict() == CheckVerdict::slow);
+  CHECK(lopsided.metrics() == Words{"h2d_rate_duplex"});
+  CHECK(lopsided.causes() == Words{"duplex"});
   // In a slot with fewer lanes or of an older generation a GPU is judged by what the slot can carry.
   for (json slot : {json{{"facts", {{"max_pcie_lanes", 8}}}, {"link", {{"generation", 5}, {"lanes", 8}}}},
                     json{{"facts", {{"max_pcie_generation", 4}, {"gpu_max_pcie_generation", 5}}},
@@ -268,7 +280,7 @@ template <class K> void slow_down(Series<K>& series, double factor) {
 }
 void slow_link(Trace& trace) {
   for (TransferSeries& series : trace.of<Transfers>())
-    if (crosses_link(series) && series.question.memory == Memory::pinned)
+    if (crosses_link(series) && series.question.memory != Memory::pageable)
       for (TransferSample& sample : series.samples)
         if (series.visits.at(sample.visit).axes.bytes >= MiB) sample.host_us *= 2, sample.device_us *= 2;
 }

@@ -21,11 +21,12 @@ using namespace npgpu;
 namespace {
 
 // A load in thirty slices of 2 s, of which each is as `of` makes it from its number.
-template <class Of> void add_load(Trace& trace, const std::string& device, SoakLoad load, Of of) {
+template <class Of>
+void add_load(Trace& trace, const std::string& device, SoakLoad load, Of of, std::uint32_t slices = 30) {
   SoakSeries& series = trace.of<Soaks>().emplace_back();
   series.question = {.device = device, .load = load};
   series.device_name = "GPU";
-  for (std::uint32_t i = 0; i < 30; ++i) {
+  for (std::uint32_t i = 0; i < slices; ++i) {
     SoakSample sample{.visit = i,
                       .intact = 1,
                       .repeats = 1,
@@ -110,6 +111,22 @@ TEST_CASE("begin and end are the medians of the first and the last third, and th
   CHECK(f.change.value == doctest::Approx(-0.5));
   CHECK(f.compared == doctest::Approx(1));
   CHECK(f.last_third_s == doctest::Approx(400));  // slice 20
+}
+
+TEST_CASE("a change needs slices on both sides that show how they scatter") {
+  const auto change = [](std::uint32_t slices) {
+    Trace trace;
+    add_load(
+        trace, "cuda:0", SoakLoad::memory, [](std::uint32_t i, SoakSample& s) { s.done = i == 0 ? 1.9e12 : 2e12; },
+        slices);
+    const SoakFigure f = soak_devices(trace).front().loads.front();
+    CHECK(std::isfinite(f.change.value) == std::isfinite(f.change.low));
+    CHECK(must_find(health_of(trace), "cuda:0", slices < 6 ? "soak_course" : "soak_memory_course").health ==
+          (slices < 6 ? Health::skip : Health::pass));
+    return f.change.value;
+  };
+  for (const std::uint32_t few : {1, 2, 3}) CHECK(std::isnan(change(few)));
+  CHECK(std::isfinite(change(12)));
 }
 
 TEST_CASE("a rate that falls by more than 5 % is slow where the device says that it is too hot") {

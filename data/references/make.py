@@ -20,6 +20,7 @@ FIGURES = {
     "sm_clock": (0.025, False), "memory_clock": (0.01, False),
     "h2d_rate": (0.045, False), "h2d_rate_1mib": (0.045, False), "h2d_time": (0.3, True),
     "d2h_rate": (0.045, False), "d2h_rate_1mib": (0.045, False), "d2h_time": (0.3, True),
+    "h2d_rate_duplex": (0.15, False), "d2h_rate_duplex": (0.15, False),
     "copy_time": (0.3, True), "d2d_rate": (0.035, False),
     "memory_rmw_rate": (0.035, False), "memory_read_rate": (0.035, False), "memory_write_rate": (0.035, False),
     "memory_copy_rate": (0.035, False), "memory_triad_rate": (0.035, False),

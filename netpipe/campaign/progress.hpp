@@ -22,8 +22,11 @@ namespace npgpu::campaign {
 
 // What is known of a point, from this run and from the one that it continues.
 struct PointProgress {
-  ByVisit quiet_us, disturbed_us;                     // of a repeat, by trial and visit
-  ClassDrift::Visits quiet_rounds, disturbed_rounds;  // the medians of these
+  struct Visited {
+    std::uint32_t round = 0, causes = 0;
+    std::vector<double> us{};  // of a repeat, by trial
+  };
+  std::vector<Visited> visits{};
   Seconds spent{0};
   Repetition::Standing standing{};
   bool visited_before = false, visited_now = false;
@@ -34,9 +37,7 @@ struct PointProgress {
   void take(const VisitInfo& visit, std::vector<double> trials) {
     spent += from_microseconds(visit.wall_us);
     standing.stop = visit.stop;
-    const bool is_disturbed = visit.causes() != 0;
-    if (!trials.empty()) (is_disturbed ? disturbed_rounds : quiet_rounds).emplace_back(visit.round, median(trials));
-    (is_disturbed ? disturbed_us : quiet_us).push_back(std::move(trials));
+    visits.push_back({visit.round, visit.causes(), std::move(trials)});
     causes |= visit.causes();
     if (const double mhz = visit.telemetry.sm_clock_mhz; std::isfinite(mhz)) clocks_mhz.push_back(mhz);
     if (visit.disturber != ShortText()) disturbers.emplace(visit.disturber);
@@ -45,13 +46,23 @@ struct PointProgress {
   bool had_other_clock(double mhz) const {
     return clocks_mhz.size() >= 2 && std::abs(mhz / median(clocks_mhz) - 1) > 0.02;
   }
-  bool is_disturbed() const { return !are_enough(quiet_us.size(), quiet_us.size() + disturbed_us.size()); }
-  ByVisit counted_us() const { return counted(quiet_us, disturbed_us); }
-  ClassDrift::Visits counted_rounds() const { return counted(quiet_rounds, disturbed_rounds); }
-
- private:
-  template <class Visits> Visits counted(Visits all, const Visits& disturbed) const {
-    if (is_disturbed()) all.insert(all.end(), disturbed.begin(), disturbed.end());
+  std::vector<const Visited*> counted() const {
+    std::vector<const Visited*> all;
+    for (const Visited& visit : visits) all.push_back(&visit);
+    return visits_that_count(all, [](const Visited* visit) { return visit->causes; });
+  }
+  bool is_disturbed() const {
+    return std::ranges::any_of(counted(), [](const Visited* visit) { return visit->causes != 0; });
+  }
+  ByVisit counted_us() const {
+    ByVisit all;
+    for (const Visited* visit : counted()) all.push_back(visit->us);
+    return all;
+  }
+  ClassDrift::Visits counted_rounds() const {  // their medians
+    ClassDrift::Visits all;
+    for (const Visited* visit : counted())
+      if (!visit->us.empty()) all.emplace_back(visit->round, median(visit->us));
     return all;
   }
 };

@@ -173,13 +173,12 @@ class Run {
           if (result_.stopped) return;
           PointProgress& point = course.series[target->step.question].points[target->step.axes];
           const ByVisit beside = point.counted_us();
-          const std::size_t quiet = point.quiet_us.size();
           if (beside.empty()) continue;
           visits_.visit(course, {target});
-          const ByVisit& grown = point.quiet_us.size() > quiet ? point.quiet_us : point.disturbed_us;
-          if (grown.empty() || grown.back().empty()) continue;
+          const std::vector<double>& alone = point.visits.back().us;
+          if (alone.empty()) continue;
           facts.emplace_back(fmt::format("gpu{}_{}_beside_us", i, what), median_over_visits(beside, "us").value);
-          facts.emplace_back(fmt::format("gpu{}_{}_alone_us", i, what), median(grown.back()));
+          facts.emplace_back(fmt::format("gpu{}_{}_alone_us", i, what), median(alone));
         }
       });
     state_.writer.note("side_by_side", facts);

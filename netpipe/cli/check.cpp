@@ -21,6 +21,7 @@
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/devices/nvidia.hpp"
+#include "netpipe/judge/health/metrics.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -54,6 +55,7 @@ Seconds again_time(const Options& options) {
 
 struct Rules : HealthRules {
   std::vector<std::string> reference_gpus{};  // names
+  std::vector<std::string> unused{};          // figures of the reference that no check measures
   std::string doubt{};                        // of the reference
 };
 
@@ -64,6 +66,7 @@ Rules rules_of(const Options& options, bool measured) {
     rules.reference = reference.name;
     rules.figures = reference.figures;
     rules.reference_gpus = reference.gpus;
+    rules.unused = reference.unused;
     rules.doubt = reference.doubt;
   }
   if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
@@ -122,25 +125,49 @@ void keep_devices(CheckReport& check, const std::string& path, const std::string
   std::erase_if(check.soaks, [&](const SoakDevice& device) { return is_other(device.id); });
 }
 
+// "reference good.json (host to GPU, pinned; but not host_device_latency_sm)": which of its figures gave a limit.
+std::string used_of_reference(const CheckReport& check, const Rules& rules) {
+  std::vector<std::string> used, unused;
+  for (const ReferenceFigure& figure : rules.figures) {
+    const bool is_used = std::ranges::any_of(check.findings, [&](const HealthFinding& finding) {
+      return finding.metric == figure.metric &&
+             finding.basis.starts_with(fmt::format("reference {}:", rules.reference));
+    });
+    (is_used ? used : unused).push_back(model::title_of(figure.metric));
+  }
+  unused.insert(unused.end(), rules.unused.begin(), rules.unused.end());
+  if (used.empty()) return "";
+  const std::string name = "reference " + rules.reference;
+  constexpr std::size_t most_names = 8;
+  if (used.size() + unused.size() > most_names)
+    return unused.empty() ? name
+                          : fmt::format("{} ({} of its {} figures)", name, used.size(), used.size() + unused.size());
+  return fmt::format("{} ({}{}{})", name, fmt::join(used, "; "), unused.empty() ? "" : "; but not ",
+                     fmt::join(unused, "; "));
+}
+
 // "27 runs of 7 healthy H200s": what the limits come from; empty where nothing had one.
 std::string what_decided(const CheckReport& check, const Rules& rules) {
   struct Limits {
-    bool are_by_healthy = false, are_of_clocks = true, are_by_reference = false;
+    bool are_by_healthy = false, are_of_clocks = true, are_by_reference = false, are_by_own = false;
   };
   std::map<std::string, Limits> models;
   for (const HealthFinding& finding : check.findings)
     for (const CheckReport::Gpu& gpu : check.gpus) {
       if (finding.device != gpu.id || !std::isfinite(finding.limit)) continue;
       Limits& limits = models[gpu.name];
-      limits.are_by_reference |=
+      const bool is_by_reference =
           !rules.reference.empty() && finding.basis.starts_with(fmt::format("reference {}:", rules.reference));
-      if (finding.basis.find(" healthy ") == std::string::npos) continue;
+      const bool is_by_healthy = finding.basis.find(" healthy ") != std::string::npos;
+      limits.are_by_reference |= is_by_reference;
+      limits.are_by_own |= finding.unit.ends_with("/s") && !is_by_reference && !is_by_healthy;
+      if (!is_by_healthy) continue;
       limits.are_by_healthy = true;
       limits.are_of_clocks &= finding.metric.ends_with("_clock");
     }
   std::vector<std::string> all;
   if (std::ranges::any_of(models, [](const auto& one) { return one.second.are_by_reference; }))
-    all.push_back("reference " + rules.reference);
+    all.push_back(used_of_reference(check, rules));
   if (!check.soaks.empty()) all.emplace_back("what each GPU did at the start, and its neighbours");
   std::set<std::string> by_model;
   for (const auto& [model, limits] : models) {
@@ -148,7 +175,7 @@ std::string what_decided(const CheckReport& check, const Rules& rules) {
     if (limits.are_by_healthy)
       by_model.insert((healthy.empty() ? "what its spec says of a healthy one" : healthy) +
                       (limits.are_of_clocks ? " (clocks only)" : ""));
-    else if (!limits.are_by_reference && check.soaks.empty())
+    else if ((limits.are_by_own || !limits.are_by_reference) && check.soaks.empty())
       by_model.insert(fmt::format("what link, clocks and widths allow{}",
                                   healthy.empty() ? " (only coarse limits for this model)" : ""));
   }

@@ -46,8 +46,8 @@ std::uint32_t lacks_quiet_visits(const Trace& trace, const PointNames& names) {
     for (const Series<K>& series : trace.of<K>())
       for (const Point<K>& point : points_of(series)) {
         if (!names.contains({title(series.question), text_of(point.axes)})) continue;
-        const auto quiet = static_cast<std::size_t>(
-            std::ranges::count_if(point.visits, [](const auto* visit) { return visit->causes() == 0; }));
+        const auto quiet = static_cast<std::size_t>(std::ranges::count_if(
+            point.visits, [](const auto* visit) { return (visit->causes() & ~own_causes) == 0; }));
         const std::size_t disturbed = point.visits.size() - quiet;
         if (disturbed > quiet) most = std::max(most, disturbed - quiet);
       }

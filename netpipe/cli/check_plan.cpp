@@ -37,6 +37,16 @@ bool is_json(const std::string& path) {
   return file >> first && first == '{';
 }
 
+// What nvbandwidth prints for people has no figure that can be read surely.
+void refuse_text_of_nvbandwidth(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  if (line.starts_with("nvbandwidth Version"))
+    throw Error(ErrorKind::usage, "--reference: " + path + ": is the text of nvbandwidth: use nvbandwidth --json");
+}
+
 using Refuse = std::function<void(const std::string&)>;
 
 // GB/s of a cell; nothing where the test has no value there.
@@ -53,11 +63,21 @@ std::optional<double> gb_s_of(const Json& cell, const std::string& test, const R
 // nvbandwidth writes the cells of its matrices as texts, "N/A" where there is none. Figures are medians over the GPUs.
 // Those of its tests that measure what check judges are taken; the GPUs' names are not in it.
 Reference from_nvbandwidth(const Json& all, const Refuse& refuse) {
-  static constexpr std::pair<const char*, const char*> metrics[] = {{"host_to_device_memcpy_ce", "h2d_rate"},
-                                                                    {"device_to_host_memcpy_ce", "d2h_rate"},
-                                                                    {"device_local_copy", "d2d_rate"}};
+  static constexpr std::pair<const char*, const char*> metrics[] = {
+      {"host_to_device_memcpy_ce", "h2d_rate"},
+      {"device_to_host_memcpy_ce", "d2h_rate"},
+      {"host_to_device_bidirectional_memcpy_ce", "h2d_rate_duplex"},
+      {"device_to_host_bidirectional_memcpy_ce", "d2h_rate_duplex"},
+      {"device_local_copy", "d2d_rate"}};
   Reference reference;
   if (!all.is_object() || !all.contains("testcases") || !all["testcases"].is_array()) return reference;
+  for (const Json& one : all["testcases"]) {
+    if (!one.is_object() || one.value("status", Json()) != "Passed") continue;
+    const Json name = one.value("name", Json());
+    const auto is_known = [&](const auto& known) { return name == known.first; };
+    if (name.is_string() && std::ranges::none_of(metrics, is_known))
+      reference.unused.push_back(one_line(name.get<std::string>()));
+  }
   for (const auto& [test, metric] : metrics)
     for (const Json& one : all["testcases"]) {
       if (!one.is_object() || one.value("name", Json()) != test || one.value("status", Json()) != "Passed") continue;
@@ -143,6 +163,7 @@ Reference from_json(const std::string& path) {
 
 Reference read_reference(const std::string& path) {
   Reference reference;
+  refuse_text_of_nvbandwidth(path);
   if (is_json(path)) {
     reference = from_json(path);
   } else {
@@ -281,6 +302,7 @@ void add_copies(Plan& plan, const DeviceInfo& device, Level level) {
       sizes{8, 4 * KiB, 64 * KiB, MiB, 4 * MiB, 16 * MiB, 64 * MiB, 128 * MiB};
   for (const CopyQuestion question : {CopyQuestion::to_device, CopyQuestion::to_host})
     add_copies(plan, device, question, level == Level::seconds ? few : sizes);
+  if (number_fact(device.facts, "copy_engines") != 1) add_copies(plan, device, CopyQuestion::both_ways, {32 * MiB});
   if (level == Level::seconds) return;
   add_copies(plan, device, CopyQuestion::to_device_blocking, {8, 4 * KiB});
   for (const CopyQuestion question : {CopyQuestion::to_device_pageable, CopyQuestion::to_host_pageable})

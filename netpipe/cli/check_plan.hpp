@@ -16,6 +16,7 @@ struct Reference {
   std::string name;               // of the file, without its folder
   std::vector<std::string> gpus;  // names of its GPUs; empty where they are not known
   std::vector<ReferenceFigure> figures;
+  std::vector<std::string> unused{};  // figures in it that no check measures: "device_to_device_memcpy_read_ce"
   std::string doubt{};  // why it may be no good node: "npgpu check calls it slow"; empty where nothing says so
 };
 // Throws Error(usage).

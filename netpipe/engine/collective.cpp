@@ -50,13 +50,14 @@ std::string title(const CollectiveCase& c) {
   return text;
 }
 
-std::optional<std::string> flaw_of(const CollectiveSize& size) {
-  if (size.bytes == 0) return "has 0 bytes";
+std::optional<std::string> flaw_of(const CollectiveCase& c) {
+  if (devices_of(c).size() < 2)
+    return fmt::format("is of the devices '{}', and a collective has two at least", c.devices);
   return std::nullopt;
 }
 
-std::optional<std::string> flaw_of(const CollectiveCase& c) {
-  if (devices_of(c).size() < 2) return fmt::format("is of '{}', and a collective is of two devices or more", c.devices);
+std::optional<std::string> flaw_of(const CollectiveSize& size) {
+  if (size.bytes == 0) return "has 0 bytes";
   return std::nullopt;
 }
 

@@ -43,13 +43,19 @@ inline bool describes(const Provenance::value_type& of, const std::string& id, c
 }
 
 // A figure that is proportional to a point's time, or to one over it (`is_rate`), of each visit that counts. Their
-// median is `figure`.
+// median is `figure`. Of one lane, or of all together.
+inline constexpr auto every_lane = ~std::uint32_t{0};
 template <class K>
-std::vector<double> by_visit(const Series<K>& series, const Point<K>& point, double figure, bool is_rate) {
+std::vector<double> by_visit(const Series<K>& series, const Point<K>& point, double figure, bool is_rate,
+                             std::uint32_t lane = every_lane) {
   std::vector<double> each;
-  for (const Visit<K>* visit : point.counted())
-    if (const auto times = trial_times<K>(series.question, samples_of(series, *visit)); !times.empty())
-      each.push_back(npgpu::median(times));
+  for (const Visit<K>* visit : point.counted()) {
+    const auto all = samples_of(series, *visit);
+    std::vector<typename K::Sample> some(all.begin(), all.end());
+    if constexpr (requires(const typename K::Sample& sample) { sample.lane; })
+      if (lane != every_lane) std::erase_if(some, [&](const auto& sample) { return sample.lane != lane; });
+    if (const auto times = trial_times<K>(series.question, some); !times.empty()) each.push_back(npgpu::median(times));
+  }
   const double all = each.empty() ? not_measured : npgpu::median(each);
   for (double& us : each) us = figure * (is_rate ? all / us : us / all);
   return each;

@@ -31,8 +31,11 @@ CheckVerdict verdict_of_device(const CheckReport& of, const std::string& id) {
   return verdict == CheckVerdict::ok && !of.why_not_judged.empty() ? CheckVerdict::not_judged : verdict;
 }
 
-// "Gen5 x16" of "PCIe Gen5 x16 while copying; ..."
+// "Gen5 x16" of "PCIe Gen5 x16 while copying; ..."; why nothing is judged by it, in a word.
 std::string link_cell(const HealthFinding& finding) {
+  const auto says = [&](std::string_view words) { return finding.text.find(words) != std::string::npos; };
+  if (finding.health == Health::skip && says("one memory")) return "one memory";
+  if (finding.health == Health::skip && says("which cannot be")) return "misread";
   constexpr std::string_view before = "PCIe Gen";
   const std::size_t at = finding.text.find(before);
   if (finding.health == Health::skip || at == std::string::npos) return "-";
@@ -91,7 +94,8 @@ std::string sensitivity_text(const std::vector<HealthFinding>& all) {
   for (const auto& [sort, name] : sorts) {
     double most = not_measured;
     for (const HealthFinding& finding : all)
-      if (finding.metric.starts_with(sort)) most = std::fmax(most, finding.would_see);
+      if (finding.metric.starts_with(sort) && !finding.metric.ends_with("_duplex"))
+        most = std::fmax(most, finding.would_see);
     if (std::isfinite(most))
       text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, std::ceil(100 * most));
   }
@@ -112,7 +116,8 @@ std::string not_looked_at(const CheckReport& of) {
                                    {"tensor_", "_rate", "tensor cores"},
                                    {"d2d_rate", "", "copies within the GPU"},
                                    {"copy_time", "", "small copies"},
-                                   {"", "_pageable_rate", "pageable copies"}};
+                                   {"", "_pageable_rate", "pageable copies"},
+                                   {"", "_rate_duplex", "both directions at once"}};
   std::vector<std::string> all;
   for (const Sort& sort : sorts)
     if (std::ranges::none_of(of.findings, [&](const HealthFinding& one) {
@@ -120,7 +125,7 @@ std::string not_looked_at(const CheckReport& of) {
         }))
       all.emplace_back(sort.name);
   if (of.gpus.size() > 1) all.emplace_back("copies between GPUs (npgpu matrix)");
-  for (const char* never : {"caches", "latencies", "both directions at once"}) all.emplace_back(never);
+  for (const char* never : {"caches", "latencies"}) all.emplace_back(never);
   return fmt::format("{}", fmt::join(all, ", "));
 }
 

@@ -385,7 +385,7 @@ def references(at):
     # The last line names what gave a limit: a figure that the reference has not is judged by healthy GPUs.
     written(text, {**json.load(open(text)), "findings": [{"device": "sim:0", "metric": "h2d_rate", "value": 58e9, "unit": "B/s"}]})
     done = run("check", "--trace", good, "--reference", text)
-    check("; judged by reference good.json; 27 runs of 7 healthy H200s" in done.out, f"judged by: {done.out.splitlines()[-1]}")
+    check("; judged by reference good.json (host to GPU, pinned); 27 runs of 7 healthy H200s" in " ".join(done.out.split()), f"judged by: {done.out.splitlines()[-1]}")
     done = run("check", "--trace", os.path.join(SOURCE, "data/traces/h200_energy.h5"))
     check("; judged by 27 runs of 7 healthy H200s (clocks only)" in done.out, f"judged by: {done.out.splitlines()[-1]}")
     # nvbandwidth's JSON: cells are texts, and what failed or is no number does not count.
@@ -398,6 +398,20 @@ def references(at):
         limits = [f["basis"] for f in found["findings"] if f["metric"] in ("h2d_rate", "d2h_rate")]
         check(done.code == code and limits[0].startswith("reference good.json") and "reference" not in limits[1],
               f"nvbandwidth had {rate} GB/s: {done.code} {limits} {done.err}")
+    # Both ways at once, too; what no check measures is said; its text is refused with a hint.
+    written(text, {"nvbandwidth": {"testcases": [
+        {"name": name, "status": status, "bandwidth_matrix": [[rate]]} for name, status, rate in (
+            ("host_to_device_memcpy_ce", "Passed", "55.5"), ("host_to_device_bidirectional_memcpy_ce", "Passed", "51.5"),
+            ("device_to_host_bidirectional_memcpy_ce", "Passed", "90"), ("host_device_latency_sm", "Passed", "700"),
+            ("device_to_device_memcpy_read_ce", "Waived", "1"))]}})
+    done = run("check", "--trace", kept, "--reference", text)
+    said = " ".join(done.out.split())
+    check(done.code == 3 and "both ways at once, 50.52 GB/s" in said and
+          "reference good.json (host to GPU, pinned; host to GPU, both ways at once; GPU to host, both ways at once; but not host_device_latency_sm)" in said,
+          f"nvbandwidth's both ways: {done.code} {said}")
+    open(text, "w").write("nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n")
+    done = run("check", "--trace", kept, "--reference", text)
+    check(done.code == 2 and "use nvbandwidth --json" in done.err, f"nvbandwidth's text: {done.code} {done.err}")
     # The -J file of nccl-tests: out of place, one GPU copies within itself; of several GPUs nothing is taken.
     def nccl(gpus, rate, name="NVIDIA H200"):
         rows = [{"size": size, "out_of_place": {"time": 1.0, "alg_bw": bw, "bus_bw": 0.0}, "in_place": {"alg_bw": 9e5}}

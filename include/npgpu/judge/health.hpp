@@ -62,8 +62,8 @@ struct HealthFinding {
   std::vector<Explanation> explanations{};         // most likely first; only where it warns or fails
   CheckVerdict if_failed = CheckVerdict::slow;     // what a check comes to where this fails
   double low = not_measured, high = not_measured;  // 95 % interval of `value`; NaN where there is none
-  // The smallest slow-down that would have been called slow, as a share: 0.06. NaN where nothing was compared with a
-  // limit.
+  // The smallest slow-down of a healthy device that would have been called slow, as a share: 0.06. Where it is not
+  // known what healthy ones reach, of this one. NaN where nothing was compared with a limit.
   double would_see = not_measured;
   std::string of_case{}, of_point{};  // the series and point that `value` is of, as titles have them; empty: of neither
   // Series and points of other figures of the same finding.

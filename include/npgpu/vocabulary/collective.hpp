@@ -89,6 +89,7 @@ bool is_of_old_ways(const CollectiveCase&);
 std::vector<std::string> devices_of(const CollectiveCase&);
 std::string device_of(const CollectiveCase&);  // the first one
 inline bool is_host_timed(const CollectiveCase& c) { return c.timing == Timing::host; }
+std::optional<std::string> flaw_of(const CollectiveCase&);
 std::string title(const CollectiveCase&);  // "collectives 2 GPUs cuda:0,cuda:1 all-reduce fp32 in-place"
 CollectiveCase collective_on(const std::vector<std::string>& gpus, CollectiveOperation, DataType = DataType::fp32);
 
@@ -171,7 +172,6 @@ using CollectivePoint = Point<Collectives>;
 using CollectiveResult = Result<Collectives>;
 
 std::optional<std::string> flaw_of(const CollectiveSize&);
-std::optional<std::string> flaw_of(const CollectiveCase&);
 std::string text_of(const CollectiveSize&);  // "4 MiB"
 
 // The bus bandwidth over the algorithm bandwidth, which is the size over the time, as nccl-tests defines them: it is

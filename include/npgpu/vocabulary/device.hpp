@@ -113,6 +113,9 @@ inline constexpr std::string_view cause_codes =
     "8 another process used the device, 16 others' bytes on the link, 32 throttled, 64 another clock than in other "
     "visits, 128 another process freed device memory, which the driver cleared, 256 other devices of the node were "
     "measured meanwhile, 512 stopped by a CPU quota";
+// What a device does to its own clocks is nobody else's doing.
+inline constexpr std::uint32_t own_causes =
+    static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
 // "others used the host's processors, the device's clock changed"
 std::string causes_text(std::uint32_t causes);
 

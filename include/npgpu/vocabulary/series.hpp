@@ -240,8 +240,22 @@ template <class K> std::span<const typename K::Sample> samples_of(const Series<K
   return all.subspan(first, std::min<std::size_t>(visit.samples, all.size() - first));
 }
 
-// Whether the figures of a point use its undisturbed visits only: if these are at least half of all.
+// Whether so many visits are enough for the figures of a point to use them alone.
 constexpr bool are_enough(std::size_t undisturbed, std::size_t visits) { return 2 * undisturbed >= visits; }
+
+// The visits that a point's figures use: the undisturbed ones; else those that nobody else disturbed, as of a device
+// that throttles all the time; else all. Each only where they are at least half of all. `causes_of` gives those of a
+// visit.
+template <class Visit, class CausesOf>
+std::vector<Visit> visits_that_count(const std::vector<Visit>& visits, CausesOf causes_of) {
+  for (const std::uint32_t that_matter : {~std::uint32_t{0}, ~own_causes}) {
+    std::vector<Visit> some;
+    std::ranges::copy_if(visits, std::back_inserter(some),
+                         [&](const Visit& visit) { return (causes_of(visit) & that_matter) == 0; });
+    if (are_enough(some.size(), visits.size())) return some;
+  }
+  return visits;
+}
 
 // A point of a series: its visits, in order of time. REQUIRES: the series outlives it, and does not change.
 template <class K> struct Point {
@@ -250,11 +264,9 @@ template <class K> struct Point {
 
   double work() const { return visits.front()->work; }
   Stop stop() const { return visits.back()->stop; }
-  // The visits that its figures use: the undisturbed ones, or all where more than half were disturbed.
+  // The visits that its figures use.
   std::vector<const Visit<K>*> counted() const {
-    std::vector<const Visit<K>*> quiet;
-    std::ranges::copy_if(visits, std::back_inserter(quiet), [](const auto* visit) { return visit->causes() == 0; });
-    return are_enough(quiet.size(), visits.size()) ? quiet : visits;
+    return visits_that_count(visits, [](const auto* visit) { return visit->causes(); });
   }
   // The causes that make its figures doubtful; 0 where they use undisturbed visits only.
   std::uint32_t disturbed() const {

@@ -86,9 +86,11 @@ void add_logged_errors(Facts& facts, const std::string& bus) {
     facts.emplace_back("unread_kernel_log", std::string("cannot be read"));
     return;
   }
-  const host::LoggedErrors errors = host::errors_of(*log, bus);
+  const std::string path = text_fact(facts, "pci_path");  // the nearest bridge stands last
+  const host::LoggedErrors errors = host::errors_of(*log, bus, path.substr(path.rfind(' ') + 1));
   facts.emplace_back("xids_logged", static_cast<std::int64_t>(errors.count() - errors.switch_errors));
   if (errors.last_xid > 0) facts.emplace_back("xid_logged_last", std::int64_t{errors.last_xid});
+  if (const std::string said = errors.words(); !said.empty()) facts.emplace_back("kernel_log_says", said);
   facts.emplace_back("sxids_logged", static_cast<std::int64_t>(errors.switch_errors));
   if (errors.last_switch_error > 0) facts.emplace_back("sxid_logged_last", std::int64_t{errors.last_switch_error});
 }
@@ -194,6 +196,7 @@ class Gpus final : public DeviceFamily {
     const std::string& bus_id = info_of(ordinal_or_throw(id)).pci_bus_id;
     const auto gpu = nvml::Device::find(bus_id, why);
     Facts facts = gpu ? gpu->counters() : Facts{};
+    std::ranges::move(host::pcie_errors(bus_id), std::back_inserter(facts));
     if (const auto loss = nvml::why_lost(bus_id); loss && !find_fact(facts, "unread_device"))
       facts.emplace_back("unread_device", *loss);
     return facts;

@@ -10,7 +10,9 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace npgpu::host {
 
@@ -118,25 +120,63 @@ bool says_lost(std::string_view text, std::string_view bus_id) {
   return false;
 }
 
+// "145, rlw_src_track nonfatal xc1 i0 link 17": i1 is an injected one.
+bool is_harmless(const Report& xid) {
+  const auto has = [&](std::string_view word) { return xid.rest.find(word) != std::string_view::npos; };
+  return is_recovery_to_none(xid) || (is_of_nvlink5(xid.number) && (has("nonfatal") || has(" i1 ")));
+}
+
+// "45, pid=1234, name=python3, ch 00000001 caused by previous xid 149" -> 149; 0 where it names none.
+unsigned cause_of(const Report& xid) {
+  constexpr std::string_view words = "caused by previous xid ";
+  const std::size_t at = xid.rest.find(words);
+  if (at == std::string_view::npos) return 0;
+  return static_cast<unsigned>(std::strtoul(std::string(xid.rest.substr(at + words.size())).c_str(), nullptr, 10));
+}
+
+// Linux's words (drivers/pci/pcie/aer.c): "nvidia 0000:c5:00.0: pcie bus error: severity=uncorrected (fatal), ...";
+// "pcieport 0000:c4:00.0: aer: uncorrected (fatal) error received: 0000:c5:00.0".
+bool is_link_error(std::string_view text, const std::string& bus_id, const std::string& port) {
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+  const bool is_of_it = has(bus_id + '.') || (!port.empty() && has(port + '.'));
+  return is_of_it && has("uncorrected") && (has("pcie bus error") || has("aer:"));
+}
+
 }  // namespace
 
-LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id) {
-  const std::string bus_id = short_bus_id(pci_bus_id);
+std::string LoggedErrors::words() const {
+  std::string all;
+  for (const auto& [is, what] : {std::pair{is_lost, "the GPU fell off the bus or could not be started"},
+                                 {is_gsp_silent, "the firmware of the GPU's GSP does not answer"},
+                                 {has_link_errors, "uncorrected errors of PCIe (AER)"}})
+    if (is) all += (all.empty() ? "" : "; ") + std::string(what);
+  return all;
+}
+
+LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id, const std::string& port) {
+  const std::string bus_id = short_bus_id(pci_bus_id), port_id = short_bus_id(port);
   LoggedErrors found;
   std::string all;
+  std::set<unsigned> counted, causes;
   for (const std::string& record : log) {
     const std::string text = plain_text(record);
+    found.has_link_errors |= is_link_error(text, bus_id, port_id);
+    found.is_gsp_silent |=
+        text.find("heartbeat timed out") != std::string::npos && text.find('(' + bus_id + '.') != std::string::npos;
     if (text.find("nvrm") != std::string::npos) all += text + '\n';
     if (const auto error = report(text, "sxid (", "")) {
       if (error->rest.find("non-fatal") != std::string_view::npos) continue;
       ++found.switch_errors;
       found.last_switch_error = error->number;
     } else if (const auto xid = report(text, "xid (", bus_id)) {
-      if (is_of_a_program(xid->number) || is_recovery_to_none(*xid)) continue;
+      if (const unsigned cause = cause_of(*xid); cause > 0 && !is_of_a_program(cause)) causes.insert(cause);
+      if (is_of_a_program(xid->number) || is_harmless(*xid)) continue;
       ++found.xids;
-      found.last_xid = xid->number;
+      counted.insert(found.last_xid = xid->number);
     }
   }
+  for (const unsigned cause : causes)
+    if (!counted.contains(cause)) ++found.xids, found.last_xid = cause;
   found.is_lost = says_lost(all, bus_id);
   return found;
 }

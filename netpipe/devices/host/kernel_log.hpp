@@ -17,6 +17,8 @@ std::optional<std::vector<std::string>> kernel_log(const std::filesystem::path& 
 // and page faults, 43 and 45 where it was stopped or cleaned up after, those of the video engines), or they are
 // only information. After NVIDIA's Xid catalogue.
 bool is_of_a_program(unsigned long long xid);
+// Those of NVLink 5, of which the log says whether they are fatal, and the number does not.
+constexpr bool is_of_nvlink5(unsigned long long xid) { return xid >= 144 && xid <= 150; }
 
 // What a log reports of one GPU.
 struct LoggedErrors {
@@ -24,13 +26,21 @@ struct LoggedErrors {
   unsigned last_xid = 0;          // 0: none
   std::size_t switch_errors = 0;  // SXids of the node's NVSwitches that are not marked as non-fatal: they are any GPU's
   unsigned last_switch_error = 0;
-  // It fell off the bus, or could not be started, in words without an Xid.
-  bool is_lost = false;
+  // In words without an Xid: it fell off the bus, or could not be started; the firmware of its GSP does not answer.
+  bool is_lost = false, is_gsp_silent = false;
+  bool has_link_errors = false;  // uncorrected errors of PCIe (AER), of the GPU or of the port above it
 
-  std::size_t count() const { return xids + switch_errors + (is_lost && last_xid == 0); }
+  std::size_t count() const {
+    return xids + switch_errors + (is_lost && last_xid == 0) + (is_gsp_silent && last_xid == 0) + has_link_errors;
+  }
+  // "the GPU fell off the bus; ..." of what has no number; empty where there is none.
+  std::string words() const;
 };
 
-// Errors in records as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus".
-LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id);
+// Errors in records as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus". Those that are marked as
+// non-fatal or injected do not count. One that was caused by a previous Xid counts as that one, if that is not in the
+// log. `port`: the bus id of the bridge above the GPU; empty: not known.
+LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id,
+                       const std::string& port = {});
 
 }  // namespace npgpu::host

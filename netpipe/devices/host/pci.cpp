@@ -86,6 +86,28 @@ std::vector<PciGpu> nvidia_gpus(const fs::path& sys) {
   return all;
 }
 
+Facts pcie_errors(std::string bus_id, const fs::path& sys) {
+  std::error_code error;
+  const fs::path device = fs::canonical(sys / "bus/pci/devices" / linux_bus_id(std::move(bus_id)), error);
+  Facts facts;
+  if (error) return facts;
+  std::vector<fs::path> places = bridges_above(device);
+  places.resize(std::min<std::size_t>(places.size(), 1));
+  places.push_back(device);
+  for (const auto& [name, total] : {std::pair{"fatal", "TOTAL_ERR_FATAL"}, {"nonfatal", "TOTAL_ERR_NONFATAL"}}) {
+    std::int64_t sum = 0;
+    bool any = false;
+    for (const fs::path& place : places) {
+      std::ifstream file(place / (std::string("aer_dev_") + name));
+      std::int64_t count = 0;
+      for (std::string word; file >> word >> count;)
+        if (word == total) any = true, sum += count;
+    }
+    if (any) facts.emplace_back(std::string("aer_") + name, sum);
+  }
+  return facts;
+}
+
 Facts pci_facts(std::string bus_id, const fs::path& sys) {
   std::error_code error;
   const fs::path device = fs::canonical(sys / "bus/pci/devices" / linux_bus_id(std::move(bus_id)), error);
@@ -110,6 +132,8 @@ Facts pci_facts(std::string bus_id, const fs::path& sys) {
   const std::string domain = first_line(device / "iommu_group/type");
   if (!domain.empty()) facts.emplace_back("iommu_domain", domain);
   else if (!fs::exists(device / "iommu_group", error)) facts.emplace_back("iommu_domain", std::string("none"));
+
+  std::ranges::move(pcie_errors(device.filename().string(), sys), std::back_inserter(facts));
 
   std::int64_t redirecting = 0;
   bool any = false;

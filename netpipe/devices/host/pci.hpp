@@ -32,8 +32,13 @@ std::vector<PciGpu> nvidia_gpus(const std::filesystem::path& sys = "/sys");
 //   iommu_domain          "identity", "DMA", "DMA-FQ"; "none": it is in no group, so no IOMMU is seen
 //   acs_redirects         bridges above it that redirect requests between devices; only where their configuration can
 //                         be read, which takes root
+//   aer_fatal, ...        see pcie_errors()
 // What cannot be read is left out.
 Facts pci_facts(std::string bus_id, const std::filesystem::path& sys = "/sys");
+
+// Uncorrected errors of the GPU's link since Linux started, counted by the GPU and by the port above it: aer_fatal and
+// aer_nonfatal (Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats). Anybody may read them. Empty without AER.
+Facts pcie_errors(std::string bus_id, const std::filesystem::path& sys = "/sys");
 
 // Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.
 // An unknown generation's is NaN.

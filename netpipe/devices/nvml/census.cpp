@@ -46,6 +46,30 @@ Facts census_of(const std::vector<host::PciGpu>& gpus, const std::function<Sight
   return facts;
 }
 
+Sight sight_of_unlisted(const Visible& visible, const std::string& uuid, unsigned number) {
+  std::size_t named = 0;
+  bool has_numbers = false;
+  for (std::size_t at = 0; at <= visible.list.size();) {
+    const std::size_t end = std::min(visible.list.find(',', at), visible.list.size());
+    const std::string word = visible.list.substr(at, end - at);
+    at = end + 1;
+    const bool is_number = !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == word.npos;
+    if (word.starts_with("GPU-")) {
+      if (uuid.starts_with(word))
+        return {Shown::by_nvml_only, "CUDA_VISIBLE_DEVICES names it, and CUDA does not show it"};
+    } else if (!is_number || std::stoul(word) >= visible.gpus) {
+      break;  // CUDA shows none that stands behind a word that is no GPU
+    } else if (visible.is_in_bus_order && std::stoul(word) == number) {
+      return {Shown::by_nvml_only, "CUDA_VISIBLE_DEVICES names it, and CUDA does not show it"};
+    }
+    has_numbers |= is_number;
+    ++named;
+  }
+  if (!has_numbers || visible.is_in_bus_order || named <= visible.by_cuda)
+    return {Shown::hidden, "CUDA_VISIBLE_DEVICES"};
+  return {Shown::unknown, fmt::format("CUDA_VISIBLE_DEVICES names {} GPUs, and CUDA shows {}", named, visible.by_cuda)};
+}
+
 namespace {
 
 // The minor number in /proc/driver/nvidia/gpus/0000:3b:00.0/information.
@@ -97,7 +121,15 @@ Sight look_at(const std::string& bus_id, const std::vector<DeviceInfo>& all) {
   // One that CUDA lists and that could not be described has no bus id: that device is a finding of its own.
   const bool are_known = std::ranges::none_of(all, [](const DeviceInfo& info) { return info.pci_bus_id.empty(); });
   if (all.empty() || !are_known || std::ranges::any_of(all, is_it)) return {Shown::yes};
-  if (std::getenv("CUDA_VISIBLE_DEVICES")) return {Shown::hidden, "CUDA_VISIBLE_DEVICES"};
+  if (const char* const list = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    const char* const order = std::getenv("CUDA_DEVICE_ORDER");
+    char uuid[96] = {};
+    unsigned number = ~0u;
+    if (n.uuid) (void)n.uuid(gpu, uuid, sizeof uuid);
+    if (n.index) (void)n.index(gpu, &number);
+    return sight_of_unlisted({list, order && std::string_view(order) == "PCI_BUS_ID", device_count(), all.size()}, uuid,
+                             number);
+  }
   if (has_mig(gpu)) return {Shown::hidden, "MIG"};
   return {Shown::by_nvml_only, "NVML shows it, and CUDA does not"};
 }

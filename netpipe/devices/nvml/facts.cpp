@@ -286,12 +286,19 @@ class XidEvents {
     if (!unread.note("xids", listener.listens)) return;
     EventData event{};
     while (n.wait_for_event(listener.set, &event, 0) == success) {
-      if (event.type != xid_errors || host::is_of_a_program(event.data)) continue;
+      constexpr unsigned long long recovery_action_changed = 154;  // which is asked for by itself
+      if (event.type != xid_errors || host::is_of_a_program(event.data) || event.data == recovery_action_changed)
+        continue;
+      if (host::is_of_nvlink5(event.data)) {
+        ++listener.of_nvlink;
+        continue;
+      }
       ++listener.count;
       listener.last = static_cast<std::int64_t>(event.data);
     }
     facts.emplace_back("xids", listener.count);
     if (listener.count > 0) facts.emplace_back("xid_last", listener.last);
+    facts.emplace_back("xids_of_nvlink", listener.of_nvlink);
   }
 
  private:
@@ -299,7 +306,7 @@ class XidEvents {
   struct Listener {
     Handle set = nullptr;  // held as long as the process
     Result listens = no_function;
-    std::int64_t count = 0, last = 0;
+    std::int64_t count = 0, last = 0, of_nvlink = 0;
   };
   std::mutex mutex_;
   std::map<Handle, Listener> listeners_;

@@ -138,6 +138,8 @@ struct Library {
   Result (*register_events)(Handle, unsigned long long, Handle) = find("nvmlDeviceRegisterEvents");
   Result (*wait_for_event)(Handle, EventData*, unsigned) = find("nvmlEventSetWait_v2");
   Result (*device_count)(unsigned*) = find("nvmlDeviceGetCount_v2");
+  Result (*uuid)(Handle, char*, unsigned) = find("nvmlDeviceGetUUID");
+  Result (*index)(Handle, unsigned*) = find("nvmlDeviceGetIndex");
   Result (*fabric)(Handle, FabricInfo*) = find("nvmlDeviceGetGpuFabricInfoV");
   Result (*old_fabric)(Handle, OldFabricInfo*) = find("nvmlDeviceGetGpuFabricInfo");
   Result (*conf_compute)(ConfComputeState*) = find("nvmlSystemGetConfComputeState");

@@ -97,6 +97,17 @@ struct Sight {
 // Texts only where there are such GPUs. Empty where the bus shows none.
 Facts census_of(const std::vector<host::PciGpu>&, const std::function<Sight(const std::string& bus_id)>&);
 
+// Whether CUDA_VISIBLE_DEVICES, which is `list`, hides a GPU that NVML shows and CUDA does not. NVML numbers
+// GPUs by their bus ids, as CUDA does with CUDA_DEVICE_ORDER=PCI_BUS_ID only; `gpus` are NVML's, `by_cuda` is CUDA's
+// number.
+struct Visible {
+  std::string list{};
+  bool is_in_bus_order = false;
+  unsigned gpus = 0;
+  std::size_t by_cuda = 0;
+};
+Sight sight_of_unlisted(const Visible&, const std::string& uuid, unsigned number);
+
 // The census of this machine, whose GPUs CUDA lists so.
 Facts census_of_machine(const std::vector<DeviceInfo>& by_cuda);
 

@@ -53,22 +53,24 @@ Telemetry read_telemetry(const JsonObject& from);
 
 // What a spec may state under `facts` and `counters`: some of what a GPU has (data/TRACE_FORMAT.md).
 inline constexpr std::string_view stated_texts =
-    "driver_version vbios_version iommu_domain near_cpus fabric_state fabric_health recovery_action";
+    "driver_version vbios_version iommu_domain near_cpus fabric_state fabric_health recovery_action kernel_log_says";
 inline constexpr std::string_view stated_numbers =
     "max_pcie_generation gpu_max_pcie_generation max_pcie_lanes slot_pcie_generation slot_pcie_lanes "
     "max_sm_clock_mhz max_memory_clock_mhz power_limit_w default_power_limit_w slowdown_temperature_c ecc "
-    "persistence_mode mig_mode acs_redirects confidential_computing c2c_mb_s "
+    "persistence_mode mig_mode integrated acs_redirects confidential_computing c2c_mb_s "
     "pageable_memory_access_uses_host_page_tables fabric_status xids_logged xid_logged_last sxids_logged "
     "sxid_logged_last";
 inline constexpr std::string_view stated_counters =
     "ecc_corrected_volatile ecc_uncorrected_volatile ecc_corrected_aggregate ecc_uncorrected_aggregate "
     "remapped_rows_corrected remapped_rows_uncorrected remapped_rows_pending remapped_rows_failed retired_pages "
     "retired_pages_pending pcie_replays nvlinks_active nvlinks_inactive nvlink_replay_errors "
-    "nvlink_recovery_errors nvlink_crc_errors c2c_links_active c2c_links_inactive xids xid_last";
+    "nvlink_recovery_errors nvlink_crc_errors c2c_links_active c2c_links_inactive xids xid_last xids_of_nvlink "
+    "aer_fatal aer_nonfatal";
 
 // What a spec may state under `healthy`, by the metrics of npgpu check and in their units: facts healthy_h2d_rate, ...
 inline constexpr std::string_view healthy_figures =
-    "h2d_rate d2h_rate h2d_rate_1mib d2h_rate_1mib h2d_time d2h_time copy_time d2d_rate memory_read_rate "
+    "h2d_rate d2h_rate h2d_rate_1mib d2h_rate_1mib h2d_rate_duplex d2h_rate_duplex h2d_time d2h_time copy_time "
+    "d2d_rate memory_read_rate "
     "memory_write_rate memory_copy_rate memory_triad_rate memory_rmw_rate compute_fp32_rate compute_fp64_rate "
     "compute_int24_rate launch_time launch_done_time";
 

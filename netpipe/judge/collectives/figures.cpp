@@ -262,7 +262,7 @@ void judge_operation(CollectiveFigure& f) {
     f.why = fmt::format("its largest size is below {}", size_text(least));
     return;
   }
-  if (largest.causes) {
+  if (largest.causes & ~own_causes) {
     f.why = largest.disturbed;
     return;
   }

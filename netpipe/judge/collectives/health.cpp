@@ -150,7 +150,7 @@ class CollectiveJudge {
                     allowed == Allowed::at_least ? "at least" : "at most", figure_text(limit, unit));
     Health health = Health::pass;
     if (ruling == Ruling::no_limit) health = Health::unjudged;
-    else if (ruling != Ruling::ok && r.causes) health = Health::unjudged;
+    else if (ruling != Ruling::ok && (r.causes & ~own_causes)) health = Health::unjudged;
     else if (ruling == Ruling::slow) health = Health::fail;
     else if (ruling == Ruling::undecided) health = Health::undecided;
     HealthFinding& finding = add(std::move(metric), health, text);

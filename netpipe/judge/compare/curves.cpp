@@ -39,8 +39,6 @@ std::map<std::string, std::string> names_of_slots(const std::vector<Run>& runs) 
 
 namespace {
 
-constexpr std::uint32_t of_clocks =
-    static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
 constexpr std::size_t most_groups = 7;  // of trials that stand in for rounds
 
 // A point of one lane, while a curve is gathered.
@@ -112,7 +110,7 @@ template <class K> void state_points(Gathered<K>& all, const Series<K>& series, 
     }
     ++its.runs;
     if (time.causes) {
-      ++(time.causes & ~of_clocks ? its.others : its.clocked);
+      ++(time.causes & ~own_causes ? its.others : its.clocked);
       if (its.broken == Reason::none) its.why = time.disturbed;
     }
     if (time.usable() && time.time_us.value > 0) continue;

@@ -293,16 +293,15 @@ void set_facts(FleetGpu& gpu, const model::Findings& findings) {
   };
   double visits = 0;
   of.each_visit([&](const VisitInfo&, bool) { ++visits; });
-  const double generation = number_fact(of.after, "pcie_generation_copying"),
-               lanes = number_fact(of.after, "pcie_lanes_copying");
+  const model::LinkRead link = model::trained_link(of);
   const HealthFinding* const throttle = findings.find("throttle");
   const bool is_read = throttle && throttle->health != Health::skip;
   const auto set = [&](FleetFact which, double is) { gpu.facts[static_cast<std::size_t>(which)] = is; };
   set(FleetFact::sm_clock_mhz, value("sm_clock"));
   set(FleetFact::memory_clock_mhz, value("memory_clock"));
   set(FleetFact::multiprocessors, value("sms"));
-  set(FleetFact::pcie_generation, generation > 0 ? generation : not_measured);
-  set(FleetFact::pcie_lanes, lanes > 0 ? lanes : of.fact("pcie_lanes_now"));
+  set(FleetFact::pcie_generation, link.is_copying && !link.is_void ? link.generation : not_measured);
+  set(FleetFact::pcie_lanes, link.is_void ? not_measured : link.lanes);
   set(FleetFact::throttled, !is_read ? not_measured : throttle->value > 0 ? throttle->value / visits : 0);
   set(FleetFact::temperature_c, value("temperature"));
   set(FleetFact::power_w, value("power"));

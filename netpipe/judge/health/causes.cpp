@@ -1,4 +1,5 @@
 #include "netpipe/judge/health/metrics.hpp"
+#include "netpipe/judge/matrix/links.hpp"
 
 namespace npgpu::model {
 
@@ -52,15 +53,19 @@ Maybe neighbour(const Findings& findings, const std::string& metric) {
   return std::nullopt;
 }
 
+Explanation loss(std::string evidence) {
+  return {"lost", "the GPU fell off the bus or stopped answering", std::move(evidence),
+          "drain the node and power it off and on; look at dmesg (Xid 79, AER), seating, riser and power cables; "
+          "replace the GPU if it happens again"};
+}
+
 Maybe lost_device(const Findings& findings) {
   const DeviceRecord& of = findings.device;
-  if (const auto loss = loss_of(of)) {
-    std::string read = *loss;
+  if (const auto how = loss_of(of)) {
+    std::string read = *how;
     if (const HealthFinding* const xid = findings.find("xid"); xid && xid->health != Health::skip)
       read += "; " + xid->text;
-    return Explanation{"lost", "the GPU fell off the bus or stopped answering", read,
-                       "drain the node and power it off and on; look at dmesg (Xid 79, AER), seating, riser and power "
-                       "cables; replace the GPU if it happens again"};
+    return loss(read);
   }
   return if_bad(findings, "device_defect", "defect", "the GPU reported an error of its memory or links to CUDA",
                 "drain the node and reset the GPU; look at dmesg for its Xid; replace the GPU if it happens again");
@@ -124,6 +129,12 @@ Maybe throttled(const Findings& findings) {
     return Explanation{"throttle_hardware", "the GPU's hardware lowers its clocks: too hot, or too little power",
                        throttle->text, "look at temperature, power cables and the BMC's log"};
   const std::string evidence = with_text_of(findings, "power", throttle->text);
+  if (findings.is_short_of_power)
+    return Explanation{
+        "throttle_power_feed", "the GPU gets far less power than its limit allows",
+        with_text_of(findings, "sm_clock", evidence),
+        "look at the GPU's power cables, the power supplies, and caps of the board or the BMC (its log and "
+        "power policy); replace the board if others in its place draw more"};
   if (throttle->health != Health::pass)
     return Explanation{"throttle_power", "the GPU is held at its power limit", evidence,
                        "raise the limit where the node allows it: nvidia-smi -pl"};
@@ -150,8 +161,22 @@ Maybe capped_clock(const Findings& findings) {
   return capped;
 }
 
+// NVIDIA GPU Memory Error Management: a reset activates what is pending; after a failed remapping the GPU is replaced.
+Maybe repaired_memory(const Findings& findings) {
+  const DeviceRecord& of = findings.device;
+  const char* const spent = "no spare cells are left where the GPU's memory has errors";
+  const char* const replace = "replace the GPU: no reset repairs this";
+  if (of.counter("remapped_rows_failed") > 0)
+    return if_bad(findings, "remapped_rows", "remapping_failed", spent, replace);
+  const bool waits = of.counter("retired_pages_pending") > 0;
+  return if_bad(findings, "retired_pages", "retired_pages",
+                waits ? "memory pages with errors wait to be taken out of use" : spent,
+                waits ? "drain the node and reboot, so that the pages are retired" : replace);
+}
+
 Maybe failing_memory(const Findings& findings) {
-  for (const char* metric : {"ecc_uncorrected", "remapped_rows", "retired_pages"})
+  if (Maybe repaired = repaired_memory(findings)) return repaired;
+  for (const char* metric : {"ecc_uncorrected", "remapped_rows"})
     if (auto bad = if_bad(findings, metric, "memory_errors", "the memory has errors, and their repair takes time",
                           "reset the GPU; replace it if errors go on"))
       return bad;
@@ -171,8 +196,8 @@ Maybe wrong_results(const Findings& findings) {
     return if_bad(findings, "results", "peer_path",
                   "only copies between GPUs are wrong: the IOMMU or ACS of the bridges above them keeps their traffic "
                   "from arriving, or a link between them is defective",
-                  "boot with iommu=pt or turn the IOMMU off, turn ACS redirection off in the bridges (setpci), and "
-                  "check again; npgpu matrix names the pair");
+                  mend_peer_path({findings.device.text("iommu_domain")}, findings.device.fact("acs_redirects")) +
+                      "; npgpu matrix names the pair");
   return if_bad(findings, "results", "corrupt", "results are wrong: memory, link or an engine of the GPU is defective",
                 "take the GPU out of service; test its memory with the vendor's diagnostics");
 }

@@ -100,6 +100,14 @@ bool is_below(const std::vector<double>& mhz, double least) {
   return rule(median_over_visits(each, "MHz"), Allowed::at_least, least, {}) == Ruling::slow;
 }
 
+// Something else than the limit holds the power back. Readings of power lag behind short kernels, so that the clock has
+// to be capped as well.
+bool is_short_of_power(const DeviceRecord& of, const Load& load) {
+  return is_held_by_power_alone(load) && !load.sm_mhz.empty() &&
+         load.power_w < least_share_of_power_limit * power_fact(of, "power_limit_w") &&
+         is_below(load.sm_mhz, is_capped * of.fact("max_sm_clock_mhz"));
+}
+
 void judge_clock(Findings& findings, const char* metric, const char* name, const std::vector<double>& mhz,
                  double as_read, double most, bool is_power_limited) {
   if (mhz.empty() || !(most > 0))
@@ -131,10 +139,12 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
     text += fmt::format(", of {:.0f} at most: held at the usual power limit", most);
   } else {
     text += fmt::format(", and {:.0f} is its maximum", most);
-    health = is_below(mhz, is_capped * most)  ? Health::fail
-             : is_below(mhz, is_usual * most) ? Health::warn
-                                              : Health::pass;
-    if (health == Health::pass && share < is_usual)
+    // One chip shares its power between processor and GPU.
+    const bool is_one_chip = has_one_memory(findings.device);
+    health = is_below(mhz, is_capped * most)                  ? Health::fail
+             : is_below(mhz, is_usual * most) && !is_one_chip ? Health::warn
+                                                              : Health::pass;
+    if (health == Health::pass && share < is_usual && !is_one_chip)
       text += fmt::format("; {} reading{} cannot say that it is held there", mhz.size(), mhz.size() == 1 ? "" : "s");
   }
   HealthFinding& finding = findings.add(metric, health, text);
@@ -152,7 +162,8 @@ void judge_throttling(Findings& findings, const Load& load) {
     return;
   }
   const bool only_power = is_held_by_power_alone(load);
-  const bool is_usual_limit = only_power && has_usual_power_limit(findings.device);
+  const bool is_short = findings.is_short_of_power;
+  const bool is_usual_limit = only_power && !is_short && has_usual_power_limit(findings.device);
   // A reason that was seen in so few visits that one of a hundred explains them does not say that the device is slow.
   // How long it lasted is known of a soak.
   constexpr double rare = 0.01;
@@ -162,12 +173,13 @@ void judge_throttling(Findings& findings, const Load& load) {
       !findings.throttled_since.empty() || (slowed > 0 && slowed >= least_beyond_chance(visits, rare));
   HealthFinding& finding = findings.add(
       "throttle",
-      is_usual_limit             ? Health::pass
-      : only_power || !is_proven ? Health::warn
-                                 : Health::fail,
+      is_usual_limit                            ? Health::pass
+      : (only_power && !is_short) || !is_proven ? Health::warn
+                                                : Health::fail,
       fmt::format("throttled in {} of {} visits: {}{}", load.slowed, load.visits,
                   findings.throttled_since.empty() ? throttle_text(load.reasons) : findings.throttled_since,
                   is_usual_limit                           ? ", at the usual limit"
+                  : is_short                               ? ", far below the limit"
                   : load.slowed_windows > 0 && slowed == 0 ? "; windows of energy are full load for seconds"
                                                            : ""));
   with_value(finding, static_cast<double>(load.slowed), 0, "visits");
@@ -214,9 +226,10 @@ void judge_clocks(Findings& findings) {
   const DeviceRecord& of = findings.device;
   judge_multiprocessors(findings);
   const Load load = load_of(of);
+  findings.is_short_of_power = is_short_of_power(of, load);
   judge_throttling(findings, load);
   judge_clock(findings, "sm_clock", "SM", load.sm_mhz, load.unbelievable.sm_clock_mhz, of.fact("max_sm_clock_mhz"),
-              is_held_by_power_alone(load));
+              is_held_by_power_alone(load) && !findings.is_short_of_power);
   judge_clock(findings, "memory_clock", "memory", load.memory_mhz, load.unbelievable.memory_clock_mhz,
               of.fact("max_memory_clock_mhz"), false);
   judge_power(findings, load);

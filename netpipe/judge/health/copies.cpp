@@ -1,6 +1,7 @@
 // Copies: what the PCIe link is trained to, against the most that GPU and slot can have together; rates and times by
 // ranges of sizes, against what link and memory could do.
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "netpipe/engine/algorithms.hpp"
@@ -48,7 +49,34 @@ double best_copy_rate(const DeviceRecord& of) {
   return best;
 }
 
+constexpr double surely_beyond = 1.05;
+
 }  // namespace
+
+double pcie_transfers_per_s(double generation) {
+  constexpr double of_a_lane[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
+  const bool is_known = generation >= 1 && generation <= static_cast<double>(std::size(of_a_lane));
+  return is_known ? of_a_lane[static_cast<std::size_t>(generation) - 1] : not_measured;
+}
+
+LinkRead trained_link(const DeviceRecord& of) {
+  LinkRead link{number_fact(of.after, "pcie_generation_copying"), number_fact(of.after, "pcie_lanes_copying")};
+  link.is_copying = link.generation > 0 && link.lanes > 0;
+  if (!link.is_copying) link.generation = of.fact("pcie_generation_now"), link.lanes = of.fact("pcie_lanes_now");
+  // Before the run an idle GPU may save power, which takes no lanes away.
+  const bool counts = link.is_copying || link.lanes < of.fact("max_pcie_lanes");
+  link.is_void =
+      counts && copies_go_over_pcie(of) && best_copy_rate(of) > surely_beyond * pcie_rate(link.generation, link.lanes);
+  return link;
+}
+
+// A GPU with a memory of its own has a clock of it.
+bool has_one_memory(const DeviceRecord& of) {
+  const bool shares_pages = of.fact("pageable_memory_access_uses_host_page_tables") > 0;
+  const bool has_memory_clock = !std::isnan(of.fact("max_memory_clock_mhz"));
+  return of.fact("integrated") > 0 || (shares_pages && !has_memory_clock && of.fact("max_sm_clock_mhz") > 0 &&
+                                       !(of.counter("c2c_links_active") > 0));
+}
 
 bool is_reached_over_c2c(const DeviceRecord& of) {
   return of.counter("c2c_links_active") > 0 || of.fact("pageable_memory_access_uses_host_page_tables") > 0;
@@ -59,8 +87,7 @@ double best_pcie_rate(const DeviceRecord& of) {
 }
 
 bool copies_go_over_pcie(const DeviceRecord& of) {
-  constexpr double surely_beyond = 1.05;
-  return !is_reached_over_c2c(of) && !(best_copy_rate(of) > surely_beyond * best_pcie_rate(of));
+  return !is_reached_over_c2c(of) && !has_one_memory(of) && !(best_copy_rate(of) > surely_beyond * best_pcie_rate(of));
 }
 
 double usual_lanes(const DeviceRecord& of) {
@@ -77,16 +104,14 @@ void judge_link(Findings& findings) {
   const DeviceRecord& of = findings.device;
   constexpr auto metric = "pcie_link";
   const double max_generation = of.fact("max_pcie_generation"), max_lanes = of.fact("max_pcie_lanes");
-  double generation = number_fact(of.after, "pcie_generation_copying"),
-         lanes = number_fact(of.after, "pcie_lanes_copying");
-  const bool is_copying = generation > 0 && lanes > 0;
-  if (!is_copying) generation = of.fact("pcie_generation_now"), lanes = of.fact("pcie_lanes_now");
+  if (has_one_memory(of)) return findings.skip(metric, "PCIe link: host and GPU have one memory, and no link between");
+  const auto [generation, lanes, is_copying, is_void] = trained_link(of);
   if (!(max_generation > 0 && max_lanes > 0 && generation > 0 && lanes > 0))
     return findings.skip(metric, "PCIe link: not in this trace");
   const std::string is = link_text(generation, lanes), most = link_text(max_generation, max_lanes);
   const bool is_narrow = lanes < max_lanes, is_slow = generation < max_generation;
   // Grace Hopper and its like have a PCIe port that nothing goes over: it is not judged.
-  if ((is_narrow || is_slow) && !copies_go_over_pcie(of))
+  if (!copies_go_over_pcie(of) && (is_narrow || is_slow || !is_reached_over_c2c(of)))
     return findings.skip(
         metric,
         fmt::format("PCIe link: {}, over which copies do not go: {}", is,
@@ -95,6 +120,12 @@ void judge_link(Findings& findings) {
                                                           figure_text(best_copy_rate(of), "B/s"), most,
                                                           figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
   const std::string when = is_copying ? "" : ", read before the run";
+  if (is_void)
+    return findings.skip(
+        metric, fmt::format("PCIe link: {}{}, which cannot be: copies reached {}, and it carries at most "
+                            "{}; GPU and slot support {}",
+                            is, is_copying ? " was read while copying" : when, figure_text(best_copy_rate(of), "B/s"),
+                            figure_text(pcie_rate(generation, lanes), "B/s"), most));
   if (!is_narrow && !is_slow) {
     findings.add(metric, is_lesser_slot(of) ? Health::warn : Health::pass,
                  fmt::format("{} (its maximum{}{})", is, when, more_of_one(of, max_generation, max_lanes)));
@@ -112,10 +143,10 @@ void judge_link(Findings& findings) {
 
 namespace {
 
-// The usable points of a series, its own lane's, by size.
-std::vector<TransferResult> copies_of(const TransferSeries& series) {
+// The usable points of one lane of a series, by size.
+std::vector<TransferResult> copies_of(const TransferSeries& series, std::uint32_t lane = 0) {
   std::vector<TransferResult> all = results(series);
-  std::erase_if(all, [](const TransferResult& r) { return r.lane > 0 || !r.usable() || !(r.time_us.value > 0); });
+  std::erase_if(all, [&](const TransferResult& r) { return r.lane != lane || !r.usable() || !(r.time_us.value > 0); });
   return all;
 }
 
@@ -148,6 +179,34 @@ std::optional<MiddleCopy> middle_copy_of(const std::vector<TransferResult>& all,
   return middle;
 }
 
+// What copies between host and device go over, and which share of it they reach at least.
+struct HostLink {
+  double per_s = not_measured;
+  std::string source;
+  double share = not_measured;
+
+  // "PCIe Gen5 x16: 63.00 GB/s * 0.82"
+  std::string text() const {
+    return fmt::format("{}: {} * {:g}", source.substr(0, source.find(':')), figure_text(per_s, "B/s"), share);
+  }
+  // Bytes a second of a copy of so many.
+  double floor(const TransferResult& copy) const {
+    const auto bytes = static_cast<double>(copy.axes.bytes);
+    if (!(per_s > 0)) return not_measured;
+    return bytes / (most_copy_overhead.count() + bytes / (share * per_s));
+  }
+};
+
+HostLink host_link(const DeviceRecord& of, const TransferSeries& series) {
+  if (has_one_memory(of)) return {not_measured, "host and GPU have one memory, and no link between"};
+  const bool is_over_pcie = copies_go_over_pcie(of), is_old = of.fact("max_pcie_generation") <= 4;
+  const double share = !is_over_pcie ? least_share_of_c2c : is_old ? least_share_of_old_link : least_share_of_link;
+  // Not more than GPU and slot can carry, whatever a simulated link's limit is.
+  const double pcie = is_over_pcie ? best_pcie_rate(of) : not_measured;
+  if (pcie < 0.99 * series.limit.per_s) return {pcie, "what GPU and slot can carry", share};
+  return {series.limit.per_s, series.limit.source, share};
+}
+
 void judge_direction(Findings& findings, Direction direction, const char* name) {
   const DeviceRecord& of = findings.device;
   const std::string prefix(npgpu::name(direction));
@@ -157,19 +216,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                        is_to ? CopyQuestion::to_device_queued : CopyQuestion::to_host_queued});
   if (!series) return findings.skip(prefix + "_rate", fmt::format("{} pinned: not measured", name));
   const std::vector<TransferResult> all = copies_of(*series);
-  // Not more than GPU and slot can carry, whatever a simulated link's limit is.
-  const double pcie = copies_go_over_pcie(of) ? best_pcie_rate(of) : not_measured;
-  const bool is_by_slot = pcie < 0.99 * series->limit.per_s;
-  const double link = is_by_slot ? pcie : series->limit.per_s;
-  const std::string source = is_by_slot ? "what GPU and slot can carry" : series->limit.source;
-  const bool is_old = of.fact("max_pcie_generation") <= 4;
-  const double share = !copies_go_over_pcie(of) ? least_share_of_c2c
-                       : is_old                 ? least_share_of_old_link
-                                                : least_share_of_link;
-  const auto floor = [&](const TransferResult& copy) {
-    return static_cast<double>(copy.axes.bytes) /
-           (most_copy_overhead.count() + static_cast<double>(copy.axes.bytes) / (share * link));
-  };
+  const HostLink link = host_link(of, *series);
+  const auto floor = [&](const TransferResult& copy) { return link.floor(copy); };
   const auto rate = [&](const std::string& metric, std::uint64_t from, std::uint64_t below, const std::string& basis) {
     const auto copy = middle_copy_of(all, from, below, floor);
     if (!copy) return findings.skip(metric, fmt::format("{} pinned from {}: not measured", name, size_text(from)));
@@ -177,13 +225,14 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .name = fmt::format("{} pinned {}", name, size_text(copy->axes.bytes)),
                      .seen = rate_of(*series, *copy),
                      .unit = "B/s",
-                     .limit = link > 0 ? floor(*copy) : not_measured,
-                     .basis = link > 0 ? basis : source,
-                     .possible = link,
+                     .limit = floor(*copy),
+                     .basis = link.per_s > 0 ? basis : link.source,
+                     .possible = link.per_s,
+                     .is_needed = !has_one_memory(of),
                      .other_points = copy->other_points});
   };
-  const std::string link_text =
-      fmt::format("{:.3g} % of {}, {}", 100 * share, figure_text(link, "B/s"), source.substr(0, source.find(':')));
+  const std::string link_text = fmt::format("{:.3g} % of {}, {}", 100 * link.share, figure_text(link.per_s, "B/s"),
+                                            link.source.substr(0, link.source.find(':')));
   const std::string overhead = fmt::format(", and {:g} us", microseconds(most_copy_overhead));
   rate(prefix + "_rate", large_copy, UINT64_MAX, link_text + overhead);
   if (std::ranges::any_of(
@@ -198,6 +247,50 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .limit = microseconds(most_copy_overhead),
                      .basis = "1.7 to 2.6 us on an H200, with a margin",
                      .other_points = copy->other_points});
+}
+
+// The rate of a direction's copies while those the other way ran. The slower one goes on alone after the other's last:
+// its whole time holds some of its rate alone.
+Evidence beside_other_way(Evidence seen, double other, double alone) {
+  // A direction that stands still has none, but for what the two rates are uncertain by.
+  const auto beside = [&](double rate) {
+    return rate < other ? std::fmax(other - (other / rate - 1) * alone, 0.01 * alone) : rate;
+  };
+  Estimate& e = seen.estimate;
+  if (!(alone > 0)) return seen;
+  e.value = beside(e.value), e.low = beside(e.low), e.high = beside(e.high);
+  for (double& rate : seen.by_visit) rate = beside(rate);
+  return seen;
+}
+
+void judge_both_ways(Findings& findings) {
+  const DeviceRecord& of = findings.device;
+  const TransferSeries* const series = copy_series(of, {CopyQuestion::both_ways});
+  if (!series) return;
+  const HostLink link = host_link(of, *series);
+  const std::array lanes{copies_of(*series, 0), copies_of(*series, 1)};
+  const bool takes_turns = of.fact("copy_engines") == 1;
+  for (const auto& [lane, metric, name] : {std::tuple{0u, "h2d_rate", "H2D"}, {1u, "d2h_rate", "D2H"}}) {
+    const auto copy =
+        middle_copy_of(lanes[lane], large_copy, UINT64_MAX, [&](const TransferResult& one) { return link.floor(one); });
+    if (!copy) continue;
+    const auto other = std::ranges::find(lanes[1 - lane], copy->axes, &TransferResult::axes);
+    const HealthFinding* const alone = findings.find(metric);
+    const double limit = takes_turns ? not_measured : least_share_both_ways * link.floor(*copy);
+    judge(findings, {.metric = std::string(metric) + "_duplex",
+                     .name = fmt::format("{} pinned {}, both ways at once,", name, size_text(copy->axes.bytes)),
+                     .seen = beside_other_way(rate_of(*series, *copy),
+                                              other == lanes[1 - lane].end() ? not_measured : other->rate.value,
+                                              alone ? alone->value : not_measured),
+                     .unit = "B/s",
+                     .limit = limit,
+                     .basis = takes_turns ? "the GPU has one copy engine"
+                              : limit > 0 ? fmt::format("{} * {:g}", link.text(), least_share_both_ways)
+                                          : link.source,
+                     .possible = link.per_s,
+                     .is_needed = false,
+                     .other_points = copy->other_points});
+  }
 }
 
 // A blocking copy of a few bytes: what the call itself costs.
@@ -304,6 +397,7 @@ void judge_peers(Findings& findings) {
 void judge_copies(Findings& findings) {
   judge_direction(findings, Direction::h2d, "H2D");
   judge_direction(findings, Direction::d2h, "D2H");
+  judge_both_ways(findings);
   judge_blocking(findings);
   judge_pageable(findings, Direction::h2d, "H2D");
   judge_pageable(findings, Direction::d2h, "D2H");

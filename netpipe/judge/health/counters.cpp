@@ -1,107 +1,11 @@
-// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids and
-// their names; and what the driver says of links, fabric and recovery.
+// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, errors of PCIe,
+// NVLink; and what the driver says of links, fabric and recovery.
 #include <algorithm>
 
 #include "netpipe/engine/distributions.hpp"
 #include "netpipe/judge/health/findings.hpp"
 
 namespace npgpu::model {
-
-namespace {
-
-struct Named {
-  unsigned xid;
-  std::string_view name;
-};
-// Those that can occur, after NVIDIA's Xid catalogue (docs.nvidia.com/deploy/xid-errors) and, for 61, its list for
-// older GPUs. In order.
-constexpr Named names[] = {{8, "GPU stopped processing"},
-                           {11, "invalid or corrupted push buffer"},
-                           {13, "graphics engine exception"},
-                           {25, "invalid or illegal push buffer"},
-                           {31, "GPU memory page fault"},
-                           {32, "corrupted push buffer, from PCIe"},
-                           {37, "driver firmware error"},
-                           {38, "driver firmware error"},
-                           {39, "copy engine exception"},
-                           {40, "copy engine exception"},
-                           {41, "copy engine exception"},
-                           {43, "GPU stopped processing"},
-                           {44, "graphics engine fault during a context switch"},
-                           {45, "cleanup after an earlier error"},
-                           {46, "GPU stopped processing"},
-                           {48, "double-bit ECC error"},
-                           {54, "auxiliary power is not connected"},
-                           {60, "video processor exception"},
-                           {61, "internal micro-controller breakpoint"},
-                           {62, "internal micro-controller halt"},
-                           {63, "memory row remapped or page retired"},
-                           {64, "row remapping or page retirement failed"},
-                           {66, "illegal access by the driver"},
-                           {67, "illegal access by the driver"},
-                           {68, "video decoder exception"},
-                           {69, "graphics engine class error"},
-                           {70, "copy engine error"},
-                           {71, "copy engine error"},
-                           {72, "copy engine error"},
-                           {74, "NVLink error"},
-                           {75, "copy engine error"},
-                           {76, "copy engine error"},
-                           {77, "copy engine error"},
-                           {78, "vGPU could not start"},
-                           {79, "GPU has fallen off the bus"},
-                           {80, "corrupted data sent to the GPU"},
-                           {85, "copy engine error"},
-                           {92, "high rate of single-bit ECC errors"},
-                           {93, "InfoROM wear limit exceeded"},
-                           {94, "contained memory error"},
-                           {95, "uncontained memory error"},
-                           {109, "context switch timeout"},
-                           {110, "security fault"},
-                           {119, "GSP firmware does not answer"},
-                           {120, "GSP firmware error"},
-                           {121, "NVLink-C2C error, corrected"},
-                           {136, "NVLink training failed"},
-                           {137, "NVLink access without privilege"},
-                           {140, "unrecovered ECC error"},
-                           {141, "CUDA fast path error"},
-                           {143, "GPU initialization failed"},
-                           {144, "NVLink error (SAW)"},
-                           {145, "NVLink error (RLW)"},
-                           {146, "NVLink error (TLW)"},
-                           {147, "NVLink error (TREX)"},
-                           {148, "NVLink error (NVLPW)"},
-                           {149, "NVLink error (NETIR)"},
-                           {150, "NVLink error (MSE)"},
-                           {151, "key rotation error"},
-                           {154, "recovery action changed"},
-                           {155, "NVLink down by software"},
-                           {156, "resource retired"},
-                           {157, "resource retirement failed"},
-                           {158, "GPU fatal timeout"},
-                           {159, "CHI error of NVLink-C2C"},
-                           {160, "channel retired"},
-                           {161, "channel retirement failed"},
-                           {162, "power smoothing engaged again"},
-                           {163, "power smoothing disengaged"},
-                           {164, "power smoothing: little lifetime left"},
-                           {165, "power smoothing: no lifetime left"},
-                           {166, "unencrypted NVLink traffic in confidential computing"},
-                           {167, "PCIe fatal timeout"},
-                           {168, "errors in protected memory: less capacity"},
-                           {169, "internal micro-controller halt"},
-                           {170, "NVLink interrupt in confidential computing"},
-                           {171, "uncorrectable DRAM error"},
-                           {172, "uncorrectable SRAM error"}};
-
-}  // namespace
-
-std::string_view xid_name(unsigned xid) {
-  constexpr unsigned first_copy_engine = 126, last_copy_engine = 135;
-  if (xid >= first_copy_engine && xid <= last_copy_engine) return "copy engine error";
-  const auto* const found = std::ranges::lower_bound(names, xid, {}, &Named::xid);
-  return found != std::end(names) && found->xid == xid ? found->name : std::string_view();
-}
 
 namespace {
 
@@ -123,7 +27,7 @@ void judge_ecc(Findings& findings) {
     findings.skip("ecc_corrected", "corrected ECC errors: " + why);
     return;
   }
-  const Health health = uncorrected > 0 ? Health::fail : ever > 0 ? Health::warn : Health::pass;
+  const Health health = uncorrected > 0 ? Health::fail : Health::pass;
   std::string text = "no uncorrected ECC errors";
   if (uncorrected > 0)
     text = fmt::format("{:g} uncorrected ECC errors since the driver was loaded{}", uncorrected,
@@ -153,16 +57,15 @@ void judge_rows(Findings& findings) {
     return findings.skip("remapped_rows", "remapped rows: " + of.why_unread("rows"));
   if (std::isnan(uncorrected)) {
     constexpr double most_pages = 60;  // of 64 that can be retired (NVIDIA, Dynamic Page Retirement)
-    const Health health = retiring > 0 || retired >= most_pages ? Health::fail
-                          : retired > 0                         ? Health::warn
-                                                                : Health::pass;
+    const Health health = retiring > 0 || retired >= most_pages ? Health::fail : Health::pass;
     HealthFinding& pages = findings.defect(
         "retired_pages", health,
         fmt::format("{:g} memory pages retired{}", retired, retiring > 0 ? ", more wait for a reset" : ""));
     with_value(pages, retired, most_pages, "pages");
     return;
   }
-  const Health health = failed > 0 || pending > 0 ? Health::fail : uncorrected > 0 ? Health::warn : Health::pass;
+  // Rows that were remapped are as good as others.
+  const Health health = failed > 0 || pending > 0 ? Health::fail : Health::pass;
   std::string text = uncorrected + corrected > 0
                          ? fmt::format("{:g} memory rows remapped, {:g} of them for uncorrected errors",
                                        uncorrected + corrected, uncorrected)
@@ -172,24 +75,35 @@ void judge_rows(Findings& findings) {
   with_value(findings.defect("remapped_rows", health, text), uncorrected, 0, "rows");
 }
 
-// From the run's beginning to the end of its last visit; NaN where the trace does not say.
-double minutes_of(const DeviceRecord& of) {
+// From the run's beginning to the end of its last visit; NaN where the trace does not say. Times that no run has do not
+// count.
+double minutes_of(const DeviceRecord& of, std::size_t& unbelievable) {
+  constexpr double longest_s = 1e8;  // three years
   double end_s = not_measured;
-  of.each_visit([&](const VisitInfo& visit, bool) { end_s = std::fmax(end_s, visit.at_s + visit.wall_us * 1e-6); });
+  of.each_visit([&](const VisitInfo& visit, bool) {
+    const double end = visit.at_s + visit.wall_us * 1e-6;
+    unbelievable += std::abs(end) > longest_s;
+    if (std::abs(end) <= longest_s) end_s = std::fmax(end_s, end);
+  });
   return end_s / 60;
 }
 
-// NVIDIA's DCGM warns from more than so many on (dcgmi health), and its diagnostics allow 80 in a test of minutes
-// (max_pcie_replays). Single ones are no fault: the standard allows one wrong bit in 1e12 on each lane, which is one in
-// two seconds of Gen5 x16.
-constexpr double usual_replays_a_minute = 8;
+// NVIDIA's DCGM warns from more than 8 a minute on (dcgmi health), and its diagnostics allow 80 in a test of minutes
+// (max_pcie_replays). The standard (PCI Express Base Specification, Electrical Sub-Block) allows one wrong bit in 1e12
+// on each lane, of both directions: 61 a minute of Gen5 x16. The more of the two is usual.
+double usual_replays_a_minute(const DeviceRecord& of) {
+  constexpr double of_dcgm = 8, wrong_bits = 1e-12, directions = 2, seconds = 60;
+  const LinkRead link = trained_link(of);
+  const double of_link = directions * seconds * wrong_bits * pcie_transfers_per_s(link.generation) * link.lanes;
+  return std::fmax(of_dcgm, of_link);
+}
 
-// The least number that this rate does not explain: as many come at most once in a thousand runs of that length. 5 in
-// 3.5 s, 19 in a minute.
-double many_replays_in(double minutes) {
+// The least number that this rate does not explain: as many come at most once in a thousand runs of that length. At 8 a
+// minute 5 in 3.5 s and 19 in a minute.
+double many_replays_in(double minutes, double usual_a_minute) {
   constexpr double once_in_a_thousand = 0.001;
   if (!(minutes > 0)) return 1;
-  return events_quantile(usual_replays_a_minute * minutes, once_in_a_thousand) + 1;
+  return events_quantile(usual_a_minute * minutes, once_in_a_thousand) + 1;
 }
 
 void judge_replays(Findings& findings) {
@@ -197,7 +111,8 @@ void judge_replays(Findings& findings) {
   const double replays = of.counter("pcie_replays"), rise = of.rise("pcie_replays");
   if (std::isnan(replays)) return findings.skip("pcie_replays", "PCIe replays: " + of.why_unread("replays"));
   constexpr double many = 1000;  // since the driver was loaded, of a run that does not say its own
-  const double many_now = many_replays_in(minutes_of(of));
+  std::size_t unbelievable = 0;
+  const double usual = usual_replays_a_minute(of), many_now = many_replays_in(minutes_of(of, unbelievable), usual);
   const bool is_bad = std::isnan(rise) ? replays > many : rise >= many_now;
   HealthFinding& finding =
       findings.defect("pcie_replays", is_bad ? Health::warn : Health::pass,
@@ -205,7 +120,24 @@ void judge_replays(Findings& findings) {
                                                 in_this_run(of, "pcie_replays"))
                                   : "no PCIe packet had to be sent again");
   with_value(finding, std::isnan(rise) ? replays : rise, std::isnan(rise) ? many : many_now - 1, "replays");
-  if (rise > 0) finding.basis = fmt::format("what {:g} a minute explain in this run", usual_replays_a_minute);
+  if (unbelievable > 0) finding.text += fmt::format("; {} visits have times that cannot be", unbelievable);
+  if (rise > 0) finding.basis = fmt::format("what {:.0f} a minute explain in this run", usual);
+}
+
+// What the link could not mend by sending again.
+void judge_pcie_errors(Findings& findings) {
+  const DeviceRecord& of = findings.device;
+  const double fatal = of.counter("aer_fatal"), other = of.counter("aer_nonfatal");
+  if (std::isnan(fatal) && std::isnan(other))
+    return findings.skip("pcie_errors", "uncorrected PCIe errors: the system does not count them, or shows none");
+  const double all = std::fmax(0, fatal) + std::fmax(0, other);
+  const bool rose = of.rise("aer_fatal") > 0 || of.rise("aer_nonfatal") > 0;
+  std::string text = "no uncorrected PCIe error since the system started";
+  if (all > 0)
+    text = fmt::format("{:g} uncorrected PCIe errors since the system started, {:g} of them fatal{}", all,
+                       std::fmax(0, fatal), rose ? "; they rose in this run" : "");
+  const Health health = rose ? Health::fail : all > 0 ? Health::warn : Health::pass;
+  with_value(findings.defect("pcie_errors", health, text), all, 0, "errors");
 }
 
 void judge_nvlink(Findings& findings) {
@@ -284,50 +216,17 @@ void judge_recovery(Findings& findings) {
                   is_none ? "the driver asks for no recovery" : "the driver asks for recovery: " + action);
 }
 
-// ", the last was Xid 79 (GPU has fallen off the bus)".
-std::string last_text(double number) {
-  if (!(number > 0)) return "";
-  const std::string_view name = xid_name(static_cast<unsigned>(number));
-  return fmt::format(", the last was Xid {:g}{}", number, name.empty() ? "" : fmt::format(" ({})", name));
-}
-
-void judge_xids(Findings& findings) {
-  const DeviceRecord& of = findings.device;
-  const double now = of.rise("xids"), before = of.fact("xids_logged"), switches = of.fact("sxids_logged");
-  if (std::isnan(now) && std::isnan(before))
-    return findings.skip("xid", "Xid errors: " + (of.after.empty() && of.state("unread_xids").empty()
-                                                      ? std::string("not in this trace")
-                                                      : "neither NVML's events nor the kernel's log can be read"));
-  std::string text = now > 0           ? fmt::format("{:g} Xid errors during this run", now)
-                     : std::isnan(now) ? "Xid errors during this run: " + of.why_unread("xids")
-                                       : "no Xid error during this run";
-  if (now > 0) text += last_text(number_fact(of.after, "xid_last"));
-  if (before > 0)
-    text += fmt::format("; {:g} in the kernel's log before{}", before, last_text(of.fact("xid_logged_last")));
-  if (switches > 0)
-    text += fmt::format(
-        "; {:g} SXid errors of NVSwitches in the kernel's log before{}", switches,
-        of.fact("sxid_logged_last") > 0 ? fmt::format(", the last was SXid {:g}", of.fact("sxid_logged_last")) : "");
-  if (!of.text("unread_kernel_log").empty()) text += "; the kernel's log of before cannot be read";
-  HealthFinding& finding = findings.defect("xid",
-                                           now > 0                      ? Health::fail
-                                           : before > 0 || switches > 0 ? Health::warn
-                                                                        : Health::pass,
-                                           text);
-  with_value(finding, std::isnan(now) ? before : now, 0, "errors");
-}
-
 }  // namespace
 
 void judge_counters(Findings& findings) {
   judge_ecc(findings);
   judge_rows(findings);
   judge_replays(findings);
+  judge_pcie_errors(findings);
   judge_nvlink(findings);
   judge_c2c(findings);
   judge_fabric(findings);
   judge_recovery(findings);
-  judge_xids(findings);
 }
 
 }  // namespace npgpu::model

@@ -36,9 +36,11 @@ struct Own {
   std::string_view metric;
   CauseIn cause;
 };
-constexpr Own own_causes_of[] = {{"pcie_link", degraded_link}, {"pcie_link", lesser_slot},    {"throttle", throttled},
-                                 {"temperature", too_hot},     {"results", wrong_results},    {"errors", errors},
-                                 {"device_lost", lost_device}, {"device_defect", lost_device}};
+constexpr Own own_causes_of[] = {
+    {"pcie_link", degraded_link},       {"pcie_link", lesser_slot},     {"throttle", throttled},
+    {"temperature", too_hot},           {"results", wrong_results},     {"errors", errors},
+    {"device_lost", lost_device},       {"device_defect", lost_device}, {"remapped_rows", repaired_memory},
+    {"retired_pages", repaired_memory}, {"xid", reported_xids}};
 
 std::span<const CauseIn> causes_of(const Metric* row) {
   switch (row ? row->by : SlowedBy::nothing) {

@@ -40,6 +40,7 @@ namespace {
 struct Decider {
   double limit = not_measured;
   std::string basis;
+  double healthy = not_measured;  // what a healthy GPU reaches, where that is known
 };
 
 Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
@@ -56,7 +57,8 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
         std::isnan(reference.figure->tolerance) ? metric_row(figure.metric)->tolerance : reference.figure->tolerance;
     return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
-                        more ? '-' : '+', 100 * tolerance)};
+                        more ? '-' : '+', 100 * tolerance),
+            reference.figure->value};
   }
   // The width of the memory is that of the whole GPU.
   const bool is_of_memory = figure.metric.starts_with("memory_") || figure.metric == "d2d_rate";
@@ -83,10 +85,13 @@ std::string interval_text(const JudgedFigure& figure) {
   return fmt::format(" ({} .. {})", figure_text(e.low, figure.unit), figure_text(e.high, figure.unit));
 }
 
-double smallest_slow_down(const JudgedFigure& figure, double limit) {
+// That of a healthy GPU, with the scatter of this one. Where it is not known what healthy ones reach, this one is such
+// a GPU.
+double smallest_slow_down(const JudgedFigure& figure, const Decider& by) {
   const Estimate& e = figure.seen.estimate;
-  if (figure.allowed() == Allowed::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
-  return limit / (std::isnan(e.low) ? e.value : e.low) - 1;
+  const double healthy = std::isnan(by.healthy) ? 1 : by.healthy / e.value;
+  if (figure.allowed() == Allowed::at_least) return 1 - by.limit / (healthy * (std::isnan(e.high) ? e.value : e.high));
+  return by.limit / (healthy * (std::isnan(e.low) ? e.value : e.low)) - 1;
 }
 
 // ", while python3 (4711) used it"
@@ -150,7 +155,7 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
         add(Health::pass, within == figure.seen.by_visit.size()
                               ? held
                               : fmt::format("{}; in {} of {} visits", held, within, figure.seen.by_visit.size()));
-    finding.would_see = smallest_slow_down(figure, by.limit);
+    finding.would_see = smallest_slow_down(figure, by);
     return finding;
   }
   const std::string with_interval = fmt::format("{}{}, {}", shown, interval_text(figure), limit_text(figure, by.limit));

@@ -35,6 +35,9 @@ inline constexpr double least_share_of_link = 0.82, least_share_of_old_link = 0.
 // NVLink-C2C was not measured here: reports of GH200s have 375 to 420 GB/s to the GPU and 290 to 300 from it, of 447
 // one way. Floor: 10 % below the less.
 inline constexpr double least_share_of_c2c = 0.58;
+// One direction while the other copies too, over the floor of copies alone: 51.5 GB/s. H100s and H200s reach 34 to 52
+// (12 traces of data/traces). Floor: 17 % below the least.
+inline constexpr double least_share_both_ways = 0.55;
 // What a copy takes beyond its bytes: 1.7 to 2.6 us up to 4 KiB. So 1 MiB reaches 77 to 80 % of the link, and the floor
 // there, with this time, is 66 %.
 inline constexpr Seconds most_copy_overhead{4.5e-6};
@@ -48,6 +51,9 @@ inline constexpr double least_share_of_peers = 0.7;
 
 // Kernels over memory of at least four times the L2 cache: reads 95.7 to 96.8, writes 97.2 to 97.5, mixed traffic 88.2
 // to 91.5 % of clock * width. Floors: 8 to 12 % below.
+// A memory that the host's processor uses, too: a GB10 was reported to read at 83 % of clock * width. Floor: 10 %
+// below.
+inline constexpr double least_share_of_one_memory = 0.75;
 constexpr double least_share_of_memory(Operation operation) {
   return operation == Operation::read || operation == Operation::write ? 0.86 : 0.80;
 }
@@ -69,6 +75,8 @@ inline constexpr double least_share_of_pageable = 0.5;
 
 // The reason for a lower clock that is no fault: the device is held at its power limit (NVML's bit).
 constexpr std::uint64_t power_cap = 0x4;
+// Held at its power limit a GPU draws at least this share of it, also where readings lag behind short kernels.
+constexpr double least_share_of_power_limit = 0.8;
 // An SM clock is at its maximum from this share on: a GPU at work is expected there, but for a step or two of boost.
 constexpr double is_its_maximum = 0.97;
 
@@ -117,6 +125,7 @@ class Findings {
   const DeviceRecord& device;
   const HealthRules& rules;
   bool has_siblings_on_switch = false;  // others of its model in this node reach NVSwitches
+  bool is_short_of_power = false;       // NVML's reason is the power limit, and the power stays far below it
   std::string throttled_since{};        // of a soak: "too hot after 4 min 2 s"
   std::vector<HealthFinding> all;
   // Figures below their limit, and who disturbed the points that they rest on.
@@ -170,10 +179,7 @@ struct JudgedFigure {
 // The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
 HealthFinding& judge(Findings&, const JudgedFigure&);
 
-// Who else had a part in what a point's figures rest on; empty if nobody. What the device does to its own clocks is no
-// one else.
-inline constexpr std::uint32_t own_causes =
-    static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
+// Who else had a part in what a point's figures rest on; empty if nobody.
 template <class K> std::string others_of(const Point<K>& point) {
   return disturbance_text(point.disturbed() & ~own_causes, disturbers_of(point));
 }
@@ -183,7 +189,7 @@ template <class K>
 Evidence evidence_of(const Series<K>& series, const Result<K>& result, Estimate figure, bool is_rate) {
   const Point<K> point = points_by_axes(series).at(result.axes);
   Evidence of{std::move(figure), others_of(point), title(series.question), text_of(result.axes), {}};
-  of.by_visit = by_visit(series, point, of.estimate.value, is_rate);
+  of.by_visit = by_visit(series, point, of.estimate.value, is_rate, result.lane);
   return of;
 }
 template <class K> Evidence time_of(const Series<K>& series, const Result<K>& result) {
@@ -200,7 +206,8 @@ void judge_clocks(Findings&);    // SMs, clocks, throttling, power, temperature
 void judge_copies(Findings&);    // rates and times of copies
 void judge_kernels(Findings&);   // memory bandwidth and computing power
 void judge_calls(Findings&);     // what calls cost
-void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink, Xids
+void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink
+void judge_xids(Findings&);      // errors that the driver reported
 void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
 void judge_expected(Findings&);  // what the user expects of each GPU
 // "too hot after 4 min 2 s"; empty of a device that was not soaked, or not throttled then.
@@ -213,8 +220,19 @@ void judge_soak(Findings&, const std::vector<SoakDevice>&);
 std::vector<HealthFinding> soak_neighbours(const std::vector<SoakDevice>&);
 // By MIG: what is known of its model is of the whole.
 bool is_part_of_gpu(const DeviceRecord&);
+// The GPU's memory is the host's, as of GB10 and Jetson: copies between them go over no link.
+bool has_one_memory(const DeviceRecord&);
 // Copies between host and GPU go over NVLink-C2C, and not over PCIe.
 bool is_reached_over_c2c(const DeviceRecord&);
+// What the GPU's PCIe port was trained to, as NVML read it; NaN: not read.
+struct LinkRead {
+  double generation = not_measured, lanes = not_measured;
+  bool is_copying = false;  // read while copies ran, and not before the run
+  bool is_void = false;     // copies were faster than it carries, so that the reading cannot be
+};
+LinkRead trained_link(const DeviceRecord&);
+// What each lane transfers in a second (PCI Express Base Specification); NaN: a generation that is not known.
+double pcie_transfers_per_s(double generation);
 // False also where they were faster than any that the PCIe link could carry.
 bool copies_go_over_pcie(const DeviceRecord&);
 // What GPU and slot can carry together in one direction, in bytes a second.

@@ -95,6 +95,7 @@ std::vector<HealthFinding> findings_of(const model::DeviceRecord& record,
     model::judge_calls(findings);
     model::judge_soak(findings, soaked);
     model::judge_counters(findings);
+    model::judge_xids(findings);
     model::judge_settings(findings);
     for (const std::string& metric : rules.required) require(findings, metric);
     for (const auto& [metric, limit] : rules.expected)
@@ -119,7 +120,8 @@ HealthFinding of_the_node(const Trace& trace, const std::vector<model::DeviceRec
                              lost ? fmt::format("; {} more lost", lost) : "");
   finding.basis = "expected by --expect";
   finding.if_failed = CheckVerdict::broken;
-  if (finding.health == Health::fail)
+  if (finding.health == Health::fail && lost > 0) finding.explanations.push_back(model::loss(finding.text));
+  else if (finding.health == Health::fail)
     finding.explanations.push_back(
         {"gpus_missing", "a GPU did not come up, or is hidden from this process",
          fmt::format("{} of {} have measurements in the trace of {}", gpus, wanted, trace.root.hostname),

@@ -34,7 +34,7 @@ void judge_calls(Findings& findings) {
                      .unit = "us",
                      .limit = most_launch_us,
                      .basis = "1.6 times the 3.3 to 3.8 us of an H200's host"});
-  if (!std::isnan(done.estimate.value))
+  if (!done.of_case.empty() && findings.device.has_cuda_calls())
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
                      .seen = done,
@@ -63,7 +63,8 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
   constexpr double beyond_any_cache = 512e6;
   const Evidence best = best_rate(series, l2 > 0 ? 4 * l2 : limit > 0 ? beyond_any_cache : 0);
   if (std::isnan(best.estimate.value)) return;
-  const double share = least_share_of_memory(series.question.operation);
+  const double share =
+      has_one_memory(findings.device) ? least_share_of_one_memory : least_share_of_memory(series.question.operation);
   const std::string operation(name(series.question.operation));
   judge(findings, {.metric = "memory_" + operation + "_rate",
                    .name = fmt::format("memory {}", operation == "rmw" ? "read and written" : operation),

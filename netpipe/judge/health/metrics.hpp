@@ -10,13 +10,16 @@ namespace npgpu::model {
 
 // Each cause with what was read of it in this trace; nothing where nothing there speaks for it.
 std::optional<Explanation> neighbour(const Findings&, const std::string& metric);
+Explanation loss(std::string evidence);
 std::optional<Explanation> lost_device(const Findings&);
 std::optional<Explanation> stopped_by_quota(const Findings&, const std::string& metric);
 std::optional<Explanation> degraded_link(const Findings&);
 std::optional<Explanation> too_hot(const Findings&);
 std::optional<Explanation> throttled(const Findings&);
 std::optional<Explanation> capped_clock(const Findings&);
+std::optional<Explanation> repaired_memory(const Findings&);
 std::optional<Explanation> failing_memory(const Findings&);
+std::optional<Explanation> reported_xids(const Findings&);
 std::optional<Explanation> lesser_slot(const Findings&);
 std::optional<Explanation> wrong_results(const Findings&);
 std::optional<Explanation> errors(const Findings&);

@@ -276,11 +276,9 @@ Answer answer(const DeviceRecord& of, const std::string& key, const std::string&
     const double gib = of.fact("memory_bytes") / static_cast<double>(GiB), expected = std::stod(wanted);
     return {std::isnan(gib) ? "" : fmt::format("{:.1f} GiB", gib), std::abs(gib - expected) <= tolerance * expected};
   }
-  double generation = number_fact(of.after, "pcie_generation_copying"),
-         lanes = number_fact(of.after, "pcie_lanes_copying");
-  const bool is_copying = !std::isnan(generation);
-  if (!is_copying) generation = of.fact("pcie_generation_now"), lanes = of.fact("pcie_lanes_now");
+  const auto [generation, lanes, is_copying, is_void] = trained_link(of);
   const std::string is = std::isnan(generation) ? "" : fmt::format("gen{:g}x{:g}", generation, lanes);
+  if (is_void) return {"", false, fmt::format("{} was read, and copies were faster than it carries", is)};
   const bool are_as_many = wanted.ends_with(fmt::format("x{:g}", lanes));
   if (!is_copying && is != wanted && are_as_many)
     return {"", false, fmt::format("{} was read while the GPU was idle, when it may save power", is)};

@@ -48,12 +48,6 @@ template <class K> void count_results(const Series<K>& series, Counts& counts) {
   if (!series.error.empty() && !is_told) counts.add_error(title(series.question) + ": " + series.error);
 }
 
-// Whether the rate of a point that counts work can be told.
-template <class K> bool has_work(const Result<K>& point) {
-  if constexpr (std::is_same_v<K, Probes>) return is_figure(point.work);
-  return true;
-}
-
 template <class K> void count_figures(const Series<K>& series, Counts& counts) {
   if (series.visits.empty() && series.error.empty()) {
     ++counts.points;
@@ -64,10 +58,14 @@ template <class K> void count_figures(const Series<K>& series, Counts& counts) {
   std::set<typename K::Axes> judged, unsteady;  // lanes of a point are counted once
   for (const Result<K>& time : results(series)) {
     const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
-    const bool has_time = time.is_timed && !(time.usable() && !is_figure(time.time_us.value));
-    if (!is_wrong && (!has_time || !has_work<K>(time)))
-      counts.add_without_figure(title(series.question) + ", " + text_of(time.axes),
-                                has_time ? "its visits do not say what work was done" : "no trial has a valid time");
+    const auto is_without = [&](const char* why) {
+      counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), why);
+    };
+    // What a kernel is for is its rate.
+    const bool has_work = !std::is_same_v<K, Probes> || time.rate.value > 0;
+    if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
+      is_without("no trial has a valid time");
+    else if (!time.is_wrong && !has_work) is_without("its work is not known, so that it has no rate");
     // What others did is no unsteadiness of the device.
     if (!time.usable() || (time.causes & ~own_causes) != 0) continue;
     if (visits[time.axes] < 2) continue;  // one visit shows nothing of the next

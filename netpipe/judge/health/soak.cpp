@@ -191,7 +191,7 @@ void compare_rates(const Group& group, const std::vector<const SoakFigure*>& fig
 }
 
 // Two slices or more in each third: of fewer no interval is known.
-bool has_course(const SoakFigure* f) { return f->rates.size() >= 6; }
+bool has_course(const SoakFigure* f) { return f->rates.size() >= 6 && std::isfinite(f->change.value); }
 
 // Why it is not known whether this load's rate fell while clocks were taken away; empty if it is known, or none were.
 std::string why_unknown(const SoakFigure& f) {
@@ -238,8 +238,7 @@ void judge_soak(Findings& findings, const std::vector<SoakDevice>& soaked) {
     if (device.id != findings.device.id) continue;
     std::vector<const SoakFigure*> loads;
     for (const SoakFigure& f : device.loads)
-      if (!f.is_together() && std::isfinite(f.change.value) && f.part != SoakLoad::test_write &&
-          f.part != SoakLoad::test_read) {
+      if (!f.is_together() && !f.rates.empty() && f.part != SoakLoad::test_write && f.part != SoakLoad::test_read) {
         if (has_course(&f)) findings.all.push_back(of_course(device, f));
         loads.push_back(&f);
       }

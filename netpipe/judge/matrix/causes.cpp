@@ -227,10 +227,11 @@ std::vector<Explanation> causes_of_wrong(const CopyPlace& place, WrongBytes byte
   const std::vector<std::string> gpus = gpus_at(place, evidence);
   const std::string link = link_at(place, evidence);
   if (bytes != WrongBytes::other && is_with_gpus(place) && !is_nvlink(link)) {
-    all.push_back({"peer_redirected", "an IOMMU or ACS redirects what GPUs send each other, and copies report success",
-                   or_unread(evidence.links.redirections(gpus)) + "; " + link,
-                   "boot with iommu=pt or without the IOMMU; turn ACS redirection off in the bridges above the GPUs "
-                   "(BIOS, setpci); until then run NCCL with NCCL_P2P_DISABLE=1"});
+    all.push_back(
+        {"peer_redirected",
+         "what GPUs send each other goes astray (by an IOMMU, ACS, or a driver that does not support it), and "
+         "copies report success",
+         or_unread(evidence.links.redirections(gpus)) + "; " + link, evidence.links.mend_redirections(gpus)});
     return all;
   }
   if (bytes != WrongBytes::other && is_with_gpus(place)) {

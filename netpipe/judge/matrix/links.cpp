@@ -134,6 +134,28 @@ std::string Links::redirections(const std::vector<std::string>& devices) const {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string Links::mend_redirections(const std::vector<std::string>& devices) const {
+  std::set<std::string> domains;
+  double redirects = 0;
+  for (const std::string& device : devices) {
+    const Place* const one = place(device);
+    domains.insert(one ? one->iommu_domain : "");
+    redirects += one ? one->acs_redirects : not_measured;
+  }
+  return mend_peer_path(domains, redirects);
+}
+
+std::string mend_peer_path(const std::set<std::string>& iommu_domains, double acs_redirects) {
+  const bool passes = std::ranges::all_of(
+      iommu_domains, [](const std::string& domain) { return domain == "identity" || domain == "none"; });
+  std::string text;
+  if (!passes || iommu_domains.empty()) text = "boot with iommu=pt or without the IOMMU; ";
+  if (acs_redirects != 0) text += "turn ACS redirection off in the bridges above the GPUs (BIOS, setpci); ";
+  if (text.empty())
+    text = "use a driver that supports copies between these GPUs, and look for bridges that were not read; ";
+  return text + "until then run NCCL with NCCL_P2P_DISABLE=1";
+}
+
 std::vector<Links::Shared> Links::shared_by(const std::vector<std::string>& gpus) const {
   std::vector<Shared> all;
   const auto add = [&](const std::string& name, const std::string& bus, const std::string& gpu) {

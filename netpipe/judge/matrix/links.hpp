@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class Links {
   // IOMMU and ACS of the bridges above these, as far as they could be read: "IOMMU domain DMA-FQ, ACS redirects in 2 of
   // the bridges above cuda:0".
   std::string redirections(const std::vector<std::string>& devices) const;
+  // What lets their copies to each other arrive, but for what is already so.
+  std::string mend_redirections(const std::vector<std::string>& devices) const;
 
   // GPUs that share a way: those below one bridge, or near one NUMA node. Of bridges with the same GPUs below them, the
   // one that is nearest to them.
@@ -78,5 +81,9 @@ std::string failure_to_measure(const TransferSeries&, std::uint32_t lane);
 
 // By the sentence of netpipe/devices/host/payload.hpp.
 WrongBytes wrong_bytes_of(const std::string& sentence);
+
+// IOMMU domains of GPUs ("identity", "DMA"; empty: not read), and how many bridges above them redirect by ACS (NaN: not
+// read): what to set, where their copies to each other do not arrive.
+std::string mend_peer_path(const std::set<std::string>& iommu_domains, double acs_redirects);
 
 }  // namespace npgpu::model

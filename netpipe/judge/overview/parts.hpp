@@ -23,7 +23,7 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
   PointCounts counts;
   for (const Point<K>& point : points_of(series)) {
     ++counts.points;
-    counts.disturbed += point.disturbed() != 0;
+    counts.disturbed += (point.disturbed() & ~own_causes) != 0;
   }
   std::set<typename K::Axes> unusable, unsteady;  // lanes of a point are counted once
   for (const Result<K>& time : results(series)) {

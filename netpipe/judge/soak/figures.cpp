@@ -57,8 +57,11 @@ void set_course(SoakFigure& f) {
     e = median_over_visits(each, "1/s");
   }
   const MedianDifference by = median_difference(logs[0], logs[1]);
-  f.change = {std::expm1(by.value), std::expm1(by.low), std::expm1(by.high), "1",
-              "difference of the logarithms of the last third's and the first third's rates"};
+  // Two slices may differ by what came before the first, as a free that the driver works off.
+  constexpr std::size_t fewest = 3;
+  if (f.rates.size() >= fewest && std::isfinite(by.low + by.high))
+    f.change = {std::expm1(by.value), std::expm1(by.low), std::expm1(by.high), "1",
+                "difference of the logarithms of the last third's and the first third's rates"};
 }
 
 // What of a device's samples is of one load and part.

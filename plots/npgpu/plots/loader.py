@@ -14,6 +14,8 @@ from npgpu.runs import address, open_run
 REPORT, VERSION = "npgpu-report", 3
 # Throttle reasons that take clocks away; the rest are choices. As the program has them.
 SLOWING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
+# Of the codes of `disturbed` those that are the device's own doing.
+THROTTLED, CLOCK_CHANGED = 32, 64
 # A curve is named by these words, in this order; words that all curves share go into the title instead.
 WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pattern", "issue", "timing", "cache",
          "executor", "access", "offsets", "binding", "beside", "schedule"]
@@ -246,7 +248,7 @@ class Visit:
 
     def __init__(self, row, samples):
         self.row, self.samples = row, samples[int(row["first_sample"]):][:int(row["samples"])]
-        self.disturbed = bool(row["disturbed"]) or bool(int(row["throttle_reasons"]) & SLOWING)
+        self.causes = int(row["disturbed"]) | (THROTTLED if int(row["throttle_reasons"]) & SLOWING else 0)
 
 
 class Point:
@@ -256,9 +258,13 @@ class Point:
         self.axes, self.visits = axes, []
 
     def counted(self):
-        """Those that its figures rest on: the undisturbed ones, or all where more than half were disturbed."""
-        quiet = [v for v in self.visits if not v.disturbed]
-        return quiet if 2 * len(quiet) >= len(self.visits) else self.visits
+        """Those that its figures rest on: the undisturbed ones; else those that nobody else disturbed; else all. Each only
+        where they are at least half."""
+        for ignored in (0, THROTTLED | CLOCK_CHANGED):
+            some = [v for v in self.visits if not v.causes & ~ignored]
+            if 2 * len(some) >= len(self.visits):
+                return some
+        return self.visits
 
 
 def points_of(group):
