@@ -93,6 +93,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"cli",
        {"engine", "process", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "simulate", "trace",
         "model", "judge", "report", "campaign", "energy", "collectives", "record"}},
+      {"record", {"engine", "process", "files", "devices/cuda"}},
       {"energy", {"engine", "campaign", "modules", "probes"}},
       {"soak", {"engine", "energy", "devices/simulated", "devices/cuda"}},
       {"collectives", {"engine", "process", "devices/host", "devices/simulated", "devices/cuda"}},

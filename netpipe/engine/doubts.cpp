@@ -23,7 +23,7 @@ struct Range {
 
 // Wide: what no machine can say, not what none has said so far.
 constexpr double any = 1e30;
-constexpr Range of_time_s{0, 1e9};
+constexpr Range of_time_s{0, 1e8};  // three years
 
 // For a column with this unit.
 Range range_of_unit(std::string_view unit) {

@@ -75,16 +75,10 @@ void judge_rows(Findings& findings) {
   with_value(findings.defect("remapped_rows", health, text), uncorrected, 0, "rows");
 }
 
-// From the run's beginning to the end of its last visit; NaN where the trace does not say. Times that no run has do not
-// count.
-double minutes_of(const DeviceRecord& of, std::size_t& unbelievable) {
-  constexpr double longest_s = 1e8;  // three years
+// From the run's beginning to the end of its last visit; NaN where the trace does not say.
+double minutes_of(const DeviceRecord& of) {
   double end_s = not_measured;
-  of.each_visit([&](const VisitInfo& visit, bool) {
-    const double end = visit.at_s + visit.wall_us * 1e-6;
-    unbelievable += std::abs(end) > longest_s;
-    if (std::abs(end) <= longest_s) end_s = std::fmax(end_s, end);
-  });
+  of.each_visit([&](const VisitInfo& visit, bool) { end_s = std::fmax(end_s, visit.at_s + visit.wall_us * 1e-6); });
   return end_s / 60;
 }
 
@@ -111,8 +105,7 @@ void judge_replays(Findings& findings) {
   const double replays = of.counter("pcie_replays"), rise = of.rise("pcie_replays");
   if (std::isnan(replays)) return findings.skip("pcie_replays", "PCIe replays: " + of.why_unread("replays"));
   constexpr double many = 1000;  // since the driver was loaded, of a run that does not say its own
-  std::size_t unbelievable = 0;
-  const double usual = usual_replays_a_minute(of), many_now = many_replays_in(minutes_of(of, unbelievable), usual);
+  const double usual = usual_replays_a_minute(of), many_now = many_replays_in(minutes_of(of), usual);
   const bool is_bad = std::isnan(rise) ? replays > many : rise >= many_now;
   HealthFinding& finding =
       findings.defect("pcie_replays", is_bad ? Health::warn : Health::pass,
@@ -120,7 +113,6 @@ void judge_replays(Findings& findings) {
                                                 in_this_run(of, "pcie_replays"))
                                   : "no PCIe packet had to be sent again");
   with_value(finding, std::isnan(rise) ? replays : rise, std::isnan(rise) ? many : many_now - 1, "replays");
-  if (unbelievable > 0) finding.text += fmt::format("; {} visits have times that cannot be", unbelievable);
   if (rise > 0) finding.basis = fmt::format("what {:.0f} a minute explain in this run", usual);
 }
 

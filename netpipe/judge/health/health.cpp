@@ -99,7 +99,7 @@ std::vector<HealthFinding> findings_of(const model::DeviceRecord& record,
     model::judge_settings(findings);
     for (const std::string& metric : rules.required) require(findings, metric);
     for (const auto& [metric, limit] : rules.expected)
-      if (model::metric_row(metric)) require(findings, metric);
+      if (model::is_figure_name(metric)) require(findings, metric);
   }
   model::explain(findings);
   return std::move(findings.all);

@@ -82,6 +82,7 @@ constexpr LastResort slow_link{
     quota{"cpu_quota", "a CPU quota stops this process in every period",
           "raise the quota to the cores that are used, or lift it: docker --cpus, limits.cpu in Kubernetes, CPUQuota= "
           "in systemd, cpu.max of the cgroup"},
+    impossible{"values", "the file was damaged or edited, or a driver answered nonsense", "measure again"},
     low_clock{"clock_cap", "the SM clock is below its maximum", "nvidia-smi -rgc; nvidia-smi -rac"};
 
 // Figures, in the order in which shared nodes have them, and then all others.
@@ -120,7 +121,7 @@ constexpr Metric all[] = {
     {"results", "wrong results"},
     {"errors"},
     {"figures"},
-    {"values", "values"},
+    {"values", "values", &impossible},
     {"device_lost"},
     {"device_defect"},
     {"neighbours", "", &neighbour},
@@ -169,6 +170,11 @@ const Metric* metric_row(std::string_view name) {
                : name.starts_with(row.name.substr(0, star)) && name.ends_with(row.name.substr(star + 1));
   });
   return found == std::end(rows_of::all) ? nullptr : found;
+}
+
+bool is_figure_name(std::string_view name) {
+  const Metric* const row = metric_row(name);
+  return row && row->tolerance > 0 && !name.starts_with("peer_");
 }
 
 std::string title_of(std::string_view metric) {

@@ -48,6 +48,8 @@ struct Metric {
 };
 
 std::span<const Metric> metrics();
+// Whether this is the name of a GPU's figure, for which --expect can set a limit: "h2d_rate".
+bool is_figure_name(std::string_view name);
 // The row of "memory_read_rate", or of "memory_*_rate"; null where there is none.
 const Metric* metric_row(std::string_view name);
 // "host to GPU, pinned", "fp32", "tensor fp16 by wgmma": a figure's name in every report.

@@ -189,7 +189,7 @@ std::string metric_of_figure(const std::string& word) {
   if (word == "memory") return "memory_read_rate";  // as the table of GPUs has it
   for (const std::string& name :
        {word, word + "_rate", word + "_time", "memory_" + word + "_rate", "compute_" + word + "_rate"})
-    if (const auto* const row = model::metric_row(name); row && row->tolerance > 0 && row->name == name) return name;
+    if (model::is_figure_name(name) && (name == word || model::metric_row(name)->name == name)) return name;
   return {};
 }
 
@@ -289,7 +289,7 @@ Answer answer(const DeviceRecord& of, const std::string& key, const std::string&
 
 void judge_expected(Findings& findings) {
   for (const auto& [key, wanted] : findings.rules.expected) {
-    if (key == "gpus" || metric_row(key)) continue;  // the node's; a figure's limit
+    if (key == "gpus" || is_figure_name(key)) continue;  // the node's; a figure's limit
     const Answer found = answer(findings.device, key, wanted);
     // What nothing could read is no fault of the GPU.
     HealthFinding& finding =
