@@ -13,7 +13,7 @@ TEST_CASE("a copy's floor is the link's rate times 0.82, and 4.5 us") {
   CHECK(good.value == doctest::Approx(55e9));
   CHECK(good.limit == doctest::Approx(51.48e9).epsilon(1e-4));
   CHECK(good.unit == "B/s");
-  CHECK(good.basis == "PCIe Gen5 x16: 63.00 GB/s * 0.82, and 4.5 us");
+  CHECK(good.basis == "82 % of 63.00 GB/s, PCIe Gen5 x16, and 4.5 us");
   CHECK(good.device == "cuda:0");
   CHECK(good.explanations.empty());
   // Three visits that are 0.1 % apart: Student's t gives 4.303 * 0.1 % / sqrt(3) = 0.25 % on either side.
