@@ -122,7 +122,8 @@ std::string not_checked_text(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     std::size_t colon = text.find(": ");
     // "cuda:0: NVLink: this GPU has none": the name of a device belongs to what it is of.
-    if (colon != std::string::npos && text.find(' ') > colon && text.find(':') < colon) colon = text.find(": ", colon + 1);
+    if (colon != std::string::npos && text.find(' ') > colon && text.find(':') < colon)
+      colon = text.find(": ", colon + 1);
     colon = std::min(colon, text.size());
     const std::string what = text.substr(0, colon), reason = colon < text.size() ? text.substr(colon + 2) : "";
     const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);

@@ -79,8 +79,7 @@ std::string build_text(const DeviceParameters& device) {
                                                               : "multiprocessors",
                         reported(*sm));
   const Parameter *const lanes = find("lanes"), *const ports = find("ports"), *const both = find("lanes*ports");
-  if (lanes && ports)
-    units += fmt::format(" of {} x {} lanes", counted(*ports), counted(*lanes));
+  if (lanes && ports) units += fmt::format(" of {} x {} lanes", counted(*ports), counted(*lanes));
   else if (both) units += fmt::format(" of {} lanes", count_text(both->estimate.value));
   if (const Parameter* const clock = find("clock"); clock && !units.empty())
     units += fmt::format(" at {:.0f} MHz", clock->estimate.value);
