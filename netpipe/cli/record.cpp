@@ -153,13 +153,18 @@ int code_of(const process::Ending& ending) {
   return 128 + ending.signal().value_or(0);
 }
 
-TraceWriter writer_of(const Options& options, const std::string& output) {
+TraceWriter writer_of(const Options& options, const std::string& output, const TraceRoot& root) {
   check_trace_output(output);
+<<<<<<< HEAD
   make_default_folder(output);
   return {output,
           options.on("force") ? IfExists::replace : IfExists::refuse,  // which refuses before the run
           campaign::trace_root("record", typed()),
           {}};
+=======
+  return {
+      output, options.on("force") ? IfExists::replace : IfExists::refuse, root, {}};  // which refuses before the run
+>>>>>>> rec
 }
 
 // What another profiler recorded, maybe on another machine: of that nothing is known but what its file says.
@@ -171,7 +176,9 @@ int run_import(const Options& options, const std::string& file) {
     if (options.typed(option))
       throw Error(ErrorKind::usage, fmt::format("--import reads all that was recorded before: leave --{} out", option));
   const std::string output = options.maybe("output").value_or(default_output());
-  TraceWriter writer = writer_of(options, output);
+  TraceRoot root = campaign::trace_root("record", typed());
+  root.hostname = "unknown";
+  TraceWriter writer = writer_of(options, output, root);
   const record::Recording recording = record::import_recording(file);
   write_trace(writer, recording, {{"build", campaign::build_facts()}});
   const record::RecordedProcess& first = recording.processes.front();
@@ -185,7 +192,7 @@ int run_record(const Options& options) {
   if (const auto file = options.maybe("import")) return run_import(options, *file);
   const std::vector<std::string> words = options.places("APP...");
   const std::string output = options.maybe("output").value_or(default_output());
-  TraceWriter writer = writer_of(options, output);
+  TraceWriter writer = writer_of(options, output, campaign::trace_root("record", typed()));
   const TemporaryFolder folder("record");
   set_variables(options, folder.path());
   const process::Ending ending = run_application(words);

@@ -99,8 +99,25 @@ class KinetoReader final : public nlohmann::json_sax<json> {
 
  private:
   enum class Part { none, events, devices };
-  enum Field { ph, cat, called, ts, dur, pid, tid, device, stream, correlation, bytes, registers, shared, graph, sync };
-  static constexpr std::array<KinetoField, 15> field_names{{{"ph", false},
+  enum Field {
+    ph,
+    cat,
+    called,
+    ts,
+    dur,
+    pid,
+    tid,
+    device,
+    stream,
+    correlation,
+    bytes,
+    registers,
+    shared,
+    graph,
+    sync,
+    in_device
+  };
+  static constexpr std::array<KinetoField, 16> field_names{{{"ph", false},
                                                             {"cat", false},
                                                             {"name", false},
                                                             {"ts", false},
@@ -114,7 +131,8 @@ class KinetoReader final : public nlohmann::json_sax<json> {
                                                             {"registers per thread"},
                                                             {"shared memory"},
                                                             {"graph id"},
-                                                            {"cuda_sync_kind"}}};
+                                                            {"cuda_sync_kind"},
+                                                            {"inDevice"}}};
 
   bool open(bool is_list) {
     if (depth_ == 1 && is_list && key_ == "traceEvents") part_ = Part::events, has_events_ = true;
@@ -213,7 +231,7 @@ class KinetoReader final : public nlohmann::json_sax<json> {
   }
   Event& on_device(Activity activity) {
     Event& e = add(activity);
-    e.device = number(device);
+    e.device = number(device, number(in_device));  // the second of a copy between two devices
     e.stream = number(stream);
     e.graph = number(graph);
     all_.devices.try_emplace(e.device);

@@ -222,6 +222,34 @@ std::vector<Arguments> settings(Random& random) {
   return {one};
 }
 
+// ---- what another profiler recorded ----
+
+// As torch.profiler exports it: steps of a copy, a kernel, and a wait.
+std::string kineto_text() {
+  std::string events;
+  for (int step = 0; step < 5; ++step) {
+    const double at = 1000 + 100.5 * step;
+    events += fmt::format(
+        R"json({{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":7,"tid":8,"ts":{0},"dur":5.5,"args":{{"correlation":{1}}}}},
+{{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":{2},"dur":20.125,"args":{{"device":0,"stream":7,"correlation":{1},"bytes":4096}}}},
+{{"ph":"X","cat":"kernel","name":"k<4>(int)","pid":0,"tid":7,"ts":{3},"dur":30,"args":{{"device":0,"stream":7,"correlation":{4},"registers per thread":32,"shared memory":64,"grid":[132,1,1],"block":[256,1,1],"graph id":0}}}},
+{{"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":{3},"dur":31,"args":{{"cuda_sync_kind":"Stream Sync","stream":7,"correlation":{4}}}}},)json",
+        at, 2 * step, at + 1, at + 30, 2 * step + 1);
+  }
+  events.pop_back();
+  return R"({"deviceProperties":[{"id":0,"name":"NVIDIA H200"}],"traceEvents":[)" + events + "]}";
+}
+
+std::vector<Arguments> recordings(Random& random) {
+  static const std::string text = kineto_text();
+  fs::remove("recorded.h5");
+  write("x.json", damaged_json(text, random));
+  return {{"record", "--import", "x.json", "-o", "recorded.h5"},
+          {"report", "recorded.h5", "--all"},
+          {"predict", "recorded.h5", "--on", "twins/h200"},
+          {"predict", "recorded.h5", "--on", "twins/h200", "--json"}};
+}
+
 // ---- command lines and the environment ----
 
 std::string odd_value(Random& random) {
@@ -362,6 +390,7 @@ const std::vector<Kind>& kinds() {
       {"specs", "specs of simulated devices", nothing_to_make, specs},
       {"references", "references of check: check --json, nvbandwidth, nccl-tests", make_references, references},
       {"profiles", "profiles of kernels for roofline", make_traces, profiles},
+      {"recordings", "traces of torch.profiler for record", nothing_to_make, recordings},
       {"settings", "INI files", make_traces, settings},
       {"command-lines", "options and words in any order", make_traces, command_lines},
       {"environment", "NPGPU_* and other variables", make_traces, environments},
