@@ -283,7 +283,8 @@ void slow_link(Trace& trace) {
     if (crosses_link(series) && series.question.memory != Memory::pageable)
       for (TransferSample& sample : series.samples) {  // each byte takes twice as long as on such a link: 55 GB/s
         const auto bytes = static_cast<double>(series.visits.at(sample.visit).axes.bytes);
-        const double more_us = bytes * static_cast<double>(sample.repeats) / 55e3;
+        const double legs = is_round_trip(series.question.pattern) ? 2 : 1;
+        const double more_us = legs * bytes * static_cast<double>(sample.repeats) / 55e3;
         sample.host_us += more_us, sample.device_us += more_us;
       }
 }
