@@ -155,16 +155,9 @@ int code_of(const process::Ending& ending) {
 
 TraceWriter writer_of(const Options& options, const std::string& output, const TraceRoot& root) {
   check_trace_output(output);
-<<<<<<< HEAD
   make_default_folder(output);
-  return {output,
-          options.on("force") ? IfExists::replace : IfExists::refuse,  // which refuses before the run
-          campaign::trace_root("record", typed()),
-          {}};
-=======
   return {
       output, options.on("force") ? IfExists::replace : IfExists::refuse, root, {}};  // which refuses before the run
->>>>>>> rec
 }
 
 // What another profiler recorded, maybe on another machine: of that nothing is known but what its file says.

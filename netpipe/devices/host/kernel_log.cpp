@@ -178,6 +178,7 @@ LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& p
   for (const unsigned cause : causes)
     if (!counted.contains(cause)) ++found.xids, found.last_xid = cause;
   found.is_lost = says_lost(all, bus_id);
+  found.xids += found.has_link_errors + (found.is_gsp_silent && found.last_xid == 0);
   return found;
 }
 

@@ -22,7 +22,9 @@ constexpr bool is_of_nvlink5(unsigned long long xid) { return xid >= 144 && xid 
 
 // What a log reports of one GPU.
 struct LoggedErrors {
-  std::size_t xids = 0;           // but for those above, and for 154 where it changes the recovery action to None
+  // Without those above, and without 154 where it changes the recovery action to None. A silent GSP and errors of PCIe
+  // count as one each.
+  std::size_t xids = 0;
   unsigned last_xid = 0;          // 0: none
   std::size_t switch_errors = 0;  // SXids of the node's NVSwitches that are not marked as non-fatal: they are any GPU's
   unsigned last_switch_error = 0;
@@ -30,9 +32,7 @@ struct LoggedErrors {
   bool is_lost = false, is_gsp_silent = false;
   bool has_link_errors = false;  // uncorrected errors of PCIe (AER), of the GPU or of the port above it
 
-  std::size_t count() const {
-    return xids + switch_errors + (is_lost && last_xid == 0) + (is_gsp_silent && last_xid == 0) + has_link_errors;
-  }
+  std::size_t count() const { return xids + switch_errors + (is_lost && last_xid == 0); }
   // "the GPU fell off the bus; ..." of what has no number; empty where there is none.
   std::string words() const;
 };
