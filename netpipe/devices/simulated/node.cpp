@@ -58,7 +58,9 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
     const std::filesystem::path spec_file = file.parent_path() / from.text("gpu");
     json each = read_json(spec_file);
     from.maybe_object("every", [&](const JsonObject& its) { each.merge_patch(its.without("")); });
-    JsonObject::of(file, "every", each, [&](const JsonObject& its) { common_ = read_spec(its, spec_file); });
+    // What is wrong with the GPU's own file is told of that file.
+    if (!from.has("every")) common_ = read_spec(spec_file);
+    else JsonObject::of(file, "every", each, [&](const JsonObject& its) { common_ = read_spec(its, spec_file); });
     gpus_ = from.integer("gpus", 1, max_gpus);
     from.maybe_objects("memory", [&](const JsonObject& one) { memory_.push_back(one.text("at")); });
     from.maybe_objects("links", [&](const JsonObject& one) {
