@@ -70,8 +70,8 @@ bool report_glance(std::ostream&, const Overview&, const TextStyle&);
 bool is_shown_whole(const Trace&, const Overview&);
 void report_overview_json(std::ostream&, const Overview&);
 void report_markdown(std::ostream&, const TraceResults&, const Overview&, std::size_t series_in_trace = 0);
-// `application`: of a recording, if its step is to be on the page.
 struct AppForecastReport;
+// `application`: of a recording; then its step is on the page.
 void report_html(std::ostream&, const TraceResults&, const Overview&, std::span<const AmongOthers> among = {},
                  const AppForecastReport* application = nullptr);
 void among_text(std::ostream&, std::span<const AmongOthers>, const TextStyle&);
