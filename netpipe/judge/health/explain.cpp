@@ -133,8 +133,8 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
     add(errors(findings));
     if (finding.metric == "figures" && finding.explanations.empty())
       add(Explanation{
-          "no_figure", "the trials of these points gave no valid time", finding.text,
-          "check again; a point that never has a time is a fault of npgpu or of the driver: report the trace"});
+          "no_figure", "these points gave no valid figure", finding.text,
+          "check again; a point that never has a figure is a fault of npgpu or of the driver: report the trace"});
     if (finding.explanations.empty())
       add(Explanation{"not_measured",
                       findings.device.simulated ? "the spec of this simulated GPU leaves it out, or the plan does"
