@@ -121,7 +121,7 @@ void judge_pcie_errors(Findings& findings) {
   const DeviceRecord& of = findings.device;
   const double fatal = of.counter("aer_fatal"), other = of.counter("aer_nonfatal");
   if (std::isnan(fatal) && std::isnan(other))
-    return findings.skip("pcie_errors", "uncorrected PCIe errors: not in this trace, as where the system counts none");
+    return findings.skip("pcie_errors", "uncorrected PCIe errors: not in this trace");
   const double all = std::fmax(0, fatal) + std::fmax(0, other);
   const bool rose = of.rise("aer_fatal") > 0 || of.rise("aer_nonfatal") > 0;
   std::string text = "no uncorrected PCIe error since the system started";

@@ -187,16 +187,16 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   }
   if (series_in_trace > all.series)
     points.items.push_back(fmt::format("shown are {} of {} series", all.series, series_in_trace));
-  points.items.push_back(fmt::format("{} in {} series", counted(q.all.points, "point"), all.series));
+  const bool is_glance = extent == Extent::glance;
+  points.items.push_back(counted(q.all.points, "point") + (is_glance ? "" : fmt::format(" in {} series", all.series)));
   if (q.compared)
     points.items.push_back(q.wrong ? fmt::format("{} of {} compared results were WRONG", q.wrong, q.compared)
-                                   : fmt::format("{} results compared, all right", q.compared));
-  const bool is_glance = extent == Extent::glance;
+                                   : fmt::format("{} results, all right", q.compared));
   if (is_glance) points.items.push_back(q.all.unsteady ? fmt::format("{} unsteady", q.all.unsteady) : "all steady");
   else if (std::ranges::any_of(all.gpus, has_doubts) || (all.host && has_doubts(*all.host)))
     points.items.emplace_back("?: see npgpu derive");
   points.alarm |= q.wrong > 0;
-  if (is_glance && q.all.disturbed) points.items.push_back(fmt::format("{} disturbed by others", q.all.disturbed));
+  if (is_glance && q.all.disturbed) points.items.push_back(fmt::format("{} disturbed", q.all.disturbed));
   if (is_glance && q.all.unusable) points.items.push_back(fmt::format("{} without a usable result", q.all.unusable));
   if (is_glance && !q.errors.empty()) points.items.push_back(counted(q.errors.size(), "series") + " with errors");
   section.entries.push_back(std::move(points));
