@@ -118,8 +118,8 @@ DriftByTime with_run_to_run(DriftByTime of_run, TimeClass);  // in quadrature
 //                   for less than ten points, three times what differs between runs
 void set_drifts(Trace&);
 // Takes out what cannot be, and notes it in Trace::doubts: a fact of a device goes, a number of a row becomes NaN. Such
-// are a negative time or count, a time above three years, a clock above 100 GHz, a power limit of 0, work of 0. Reading a
-// trace has done it.
+// are a negative time or count, a time above three years, a clock above 100 GHz, a power limit of 0, work of 0. Reading
+// a trace has done it.
 void set_doubts(Trace&);
 
 // What a core with a busy sibling hyperthread added to times by the host's clock.
