@@ -1,4 +1,8 @@
 // What a trace says of a node's health, from traces written down by hand.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "tests/made_health.hpp"
 
 namespace health_test {
@@ -522,6 +526,24 @@ TEST_CASE("a limit of the user's own decides its figure alone") {
   CHECK(slow.limit == 56e9);
   CHECK(slow.basis == "expected by --expect");
   CHECK(finding(trace, "memory_read_rate", with("memory=4TB/s")).if_failed == CheckVerdict::failed_to_run);
+}
+
+TEST_CASE("no limit of a reference is within what its own healthy runs reached") {
+  std::size_t figures = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/references")) {
+    if (file.path().extension() != ".json") continue;
+    std::ifstream text(file.path());
+    const nlohmann::json reference = nlohmann::json::parse(text);
+    for (const auto& one : reference["figures"]) {
+      CAPTURE(file.path().string());
+      CAPTURE(one["metric"].get<std::string>());
+      const double value = one["value"], tolerance = one["tolerance"], lowest = one["lowest"], highest = one["highest"];
+      CHECK((one["unit"] == "us" ? value * (1 + tolerance) >= highest : value * (1 - tolerance) <= lowest));
+      ++figures;
+    }
+  }
+  CHECK(figures > 40);
 }
 
 }  // namespace health_test

@@ -250,4 +250,15 @@ TEST_CASE("NVIDIA's GPUs are counted on the bus, with their drivers; other devic
   CHECK(host::nvidia_gpus(sys.root() / "nowhere").empty());
 }
 
+TEST_CASE("Xids that the user ignores do not count") {
+  const std::vector<std::string> log{"NVRM: Xid (PCI:0000:3b:00): 92, pid=1, high rate of single-bit errors",
+                                     "NVRM: Xid (PCI:0000:3b:00): 48, pid=1, double-bit error"};
+  CHECK(host::errors_of(log, "00000000:3B:00.0").xids == 2);
+  ::setenv("NPGPU_IGNORE_XID", "9,48", 1);
+  const host::LoggedErrors found = host::errors_of(log, "00000000:3B:00.0");
+  ::unsetenv("NPGPU_IGNORE_XID");
+  CHECK(found.xids == 1);
+  CHECK(found.last_xid == 92);  // and not 9
+}
+
 }  // namespace pci_test

@@ -5,7 +5,8 @@
 
 TRACES are of `npgpu check -o` or `npgpu characterize`, some of each of several cards, which their UUIDs tell apart, or
 files of `npgpu report --share`, whose GPUs are a card each. A figure's value is the median over cards of the median over a card's runs; figures that passed count. Its tolerance is the
-least that is of use for its kind, or one and a half times what a run in ten falls short by, if that is more."""
+least that is of use for its kind, or one and a half times what a run in ten falls short by, if that is more; and no
+limit is within what its own healthy runs reached."""
 import collections
 import json
 import math
@@ -96,9 +97,11 @@ def main(program, model, *traces):
             continue
         typical = statistics.median(statistics.median(runs) for runs in found[metric].values())
         every = [value for runs in found[metric].values() for value in runs]
-        worst = short_by(every, typical, metric.endswith("_time"))
+        is_time = metric.endswith("_time")
+        worst = short_by(every, typical, is_time)
+        farthest = max(every) / typical - 1 if is_time else 1 - min(every) / typical
         figure = {"metric": metric, "value": float(f"{typical:.5g}"), "unit": units[metric],
-                  "tolerance": max(least, math.ceil(300 * worst) / 200), "lowest": float(f"{min(every):.5g}"), "highest": float(f"{max(every):.5g}")}
+                  "tolerance": max(least, math.ceil(300 * worst) / 200, math.ceil(200 * farthest) / 200), "lowest": float(f"{min(every):.5g}"), "highest": float(f"{max(every):.5g}")}
         figures.append(figure | ({"depends_on_host": True} if of_host else {}))
     lines = ",\n".join("  " + json.dumps(figure) for figure in figures)
     when = min(days) if min(days) == max(days) else f"{min(days)} to {max(days)}"

@@ -94,7 +94,7 @@ int end_skipped(const Options& options, const std::string& why, bool is_nothing)
 // What a trace that was measured before cannot be asked any more.
 void refuse_measuring(const Options& options) {
   constexpr std::array of_any{"json", "quiet", "progress", "force"};
-  std::vector<std::string> others{"one-by-one", "again"};
+  std::vector<std::string> others{"one-by-one", "again", "ignore-xid"};
   for (const OptionGroup& group : options_of_all())
     for (const Option& option : group.options)
       if (std::ranges::find(of_any, option.name) == of_any.end()) others.push_back(option.name);
@@ -355,24 +355,11 @@ int measure_and_judge(const Options& options) {
   return code;
 }
 
-// The screen of every sickness that there is a simulated device of.
-int demonstrate(const Options& options) {
-  if (options.typed("device") || options.typed("trace"))
-    throw Error(ErrorKind::usage, "--demo has simulated devices of its own: leave --device and --trace out");
-  Arguments words{"check"};
-  for (const char* one : {"all", "quiet"})
-    if (options.on(one)) words.push_back(std::string("--") + one);
-  if (options.has("level")) words.push_back("--level=" + options.text("level"));
-  for (const std::string& id : devices::node("sim:sick")) {
-    const std::string line = "npgpu check --device " + id;
-    std::cout << '\n'
-              << line << "\n  " << one_line(text_fact(devices::find(id).facts, "spec_source")) << '\n'
-              << std::flush;
-    Arguments its = words;
-    its.insert(its.end(), {"--device=" + id, "--progress=none"});
-    run(its, called());
-  }
-  return exit_code::done;
+// By a variable, which the processes that measure the GPUs inherit.
+void ignore_xids(const std::string& list) {
+  constexpr std::uint64_t most = 9999;
+  const auto numbers = parse_counts("ignore-xid", list, 1, most);
+  ::setenv("NPGPU_IGNORE_XID", fmt::format("{}", fmt::join(numbers, ",")).c_str(), 1);
 }
 
 int run_check(const Options& options) {
@@ -384,7 +371,10 @@ int run_check(const Options& options) {
   try {
     for (const char* option : {"junit", "openmetrics"})  // before anything is measured that it could not hold
       if (const auto path = options.maybe(option)) check_output(option, *path, true);
-    if (!options.has("trace")) return measure_and_judge(options);
+    if (!options.has("trace")) {
+      if (const auto list = options.maybe("ignore-xid")) ignore_xids(*list);
+      return measure_and_judge(options);
+    }
     refuse_measuring(options);
     CheckReport check;
     const Trace trace = read_trace(options.text("trace"), Guard::child);
@@ -427,7 +417,7 @@ Command check() {
                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json printed of it, or "
                     "the -J file of nccl-tests on one of its GPUs. Tolerances: 5 % of rates of copies, 3 % of kernels, "
                     "25 to 30 % of calls, small and pageable copies."),
-             "expect"}},
+             "expect", "ignore-xid"}},
            {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
       run_check};
   for (OptionGroup& group : command.groups)

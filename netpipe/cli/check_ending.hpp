@@ -51,4 +51,7 @@ struct Ending {
 // Sets the verdict and the exit code, prints, and writes the files that options name. Returns the exit code.
 int end_check(const Options&, CheckReport&, const Ending&);
 
+// The screen of every sickness that there is a simulated device of.
+int demonstrate(const Options&);
+
 }  // namespace npgpu::cli

@@ -41,9 +41,10 @@ bool is_json(const std::string& path) {
 void refuse_text_of_nvbandwidth(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
-  std::string line;
-  std::getline(std::ifstream(path), line);
-  if (line.starts_with("nvbandwidth Version"))
+  constexpr std::string_view first_words = "nvbandwidth Version";
+  std::string begin(first_words.size(), '\0');
+  std::ifstream(path).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin == first_words)
     throw Error(ErrorKind::usage, "--reference: " + path + ": is the text of nvbandwidth: use nvbandwidth --json");
 }
 

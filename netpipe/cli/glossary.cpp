@@ -290,6 +290,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "What the node must have: gpus=8,name=H200,memory=139,sms=132,link=gen5x16,driver=580. Memory is in GiB, 10 % "
         "more or less; a name is one or more words of the GPU's. Also limits of figures, which then decide alone: "
         "h2d=50GB/s,memory=4.4TB/s,fp32=60TFLOP/s,launch=5us, and each metric of --json by its name."}},
+      {"ignore-xid",
+       {"LIST", "Xids that do not count on this machine: 13,154. Those that programs cause never count."}},
       {"exit-codes",
        {"WORD",
         "npgpu: a code for each verdict. nagios: 0 ok, 1 undecided or ok with warnings, 2 slow or broken, 3 failed to "

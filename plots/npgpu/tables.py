@@ -19,7 +19,6 @@ from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS, SELDOM, 
 from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
-INT64_MAX = 2**63 - 1
 KINDS = ("transfers", "probes", "jobs", "calls", "partitions", "energies", "soaks", "pieces", "collectives", "records")
 
 
@@ -71,11 +70,21 @@ def kinds_of(path):
         return [kind for kind in KINDS if any(len(series["visits"]) for series in file.get(kind, {}).values())]
 
 
+def counts(column):
+    """As int64; as uint64 where one is above 2^63."""
+    if column.dtype == "uint64" and len(column) and column.max() >= 2**63:
+        return column
+    try:
+        return column.astype("int64")
+    except OverflowError:
+        return column.astype("uint64")
+
+
 def typed(table):
     """Counts as int64, measures as float64, the date as UTC, all else as text. The last digit of every number is kept."""
     for name in table.columns:
         if name in COUNTS:
-            table[name] = table[name].astype("uint64" if len(table) and max(table[name]) > INT64_MAX else "int64")
+            table[name] = counts(table[name])
         elif name in MEASURES:
             table[name] = table[name].astype("float64")
         elif name == "date":

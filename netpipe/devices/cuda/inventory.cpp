@@ -81,6 +81,7 @@ Facts attribute_facts(int ordinal) {
 }
 
 void add_logged_errors(Facts& facts, const std::string& bus) {
+  if (const std::string ignored = host::ignored_xids(); !ignored.empty()) facts.emplace_back("xids_ignored", ignored);
   const auto log = host::kernel_log();
   if (!log) {
     facts.emplace_back("unread_kernel_log", std::string("cannot be read"));

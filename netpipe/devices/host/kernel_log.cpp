@@ -52,6 +52,16 @@ bool is_of_a_program(unsigned long long xid) {
   return std::ranges::find(of_programs, xid) != of_programs.end();
 }
 
+std::string ignored_xids() {
+  const char* const list = std::getenv("NPGPU_IGNORE_XID");
+  return list ? list : "";
+}
+
+bool does_not_count(unsigned long long xid) {
+  return is_of_a_program(xid) ||
+         (',' + ignored_xids() + ',').find(',' + std::to_string(xid) + ',') != std::string::npos;
+}
+
 namespace {
 
 // What is common to "0000:3B:00.0", "00000000:3B:00.0" and "0000:3b:00", as CUDA, NVML and the log write it.
@@ -169,8 +179,8 @@ LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& p
       ++found.switch_errors;
       found.last_switch_error = error->number;
     } else if (const auto xid = report(text, "xid (", bus_id)) {
-      if (const unsigned cause = cause_of(*xid); cause > 0 && !is_of_a_program(cause)) causes.insert(cause);
-      if (is_of_a_program(xid->number) || is_harmless(*xid)) continue;
+      if (const unsigned cause = cause_of(*xid); cause > 0 && !does_not_count(cause)) causes.insert(cause);
+      if (does_not_count(xid->number) || is_harmless(*xid)) continue;
       ++found.xids;
       counted.insert(found.last_xid = xid->number);
     }

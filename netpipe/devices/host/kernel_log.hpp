@@ -17,6 +17,10 @@ std::optional<std::vector<std::string>> kernel_log(const std::filesystem::path& 
 // and page faults, 43 and 45 where it was stopped or cleaned up after, those of the video engines), or they are
 // only information. After NVIDIA's Xid catalogue.
 bool is_of_a_program(unsigned long long xid);
+// "13,154" of NPGPU_IGNORE_XID: Xids that the user of this machine does not count; empty: none.
+std::string ignored_xids();
+// Those of programs, and those that are ignored.
+bool does_not_count(unsigned long long xid);
 // Those of NVLink 5, of which the log says whether they are fatal, and the number does not.
 constexpr bool is_of_nvlink5(unsigned long long xid) { return xid >= 144 && xid <= 150; }
 

@@ -287,7 +287,7 @@ class XidEvents {
     EventData event{};
     while (n.wait_for_event(listener.set, &event, 0) == success) {
       constexpr unsigned long long recovery_action_changed = 154;  // which is asked for by itself
-      if (event.type != xid_errors || host::is_of_a_program(event.data) || event.data == recovery_action_changed)
+      if (event.type != xid_errors || host::does_not_count(event.data) || event.data == recovery_action_changed)
         continue;
       if (host::is_of_nvlink5(event.data)) {
         ++listener.of_nvlink;

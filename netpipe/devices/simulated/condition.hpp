@@ -53,7 +53,8 @@ Telemetry read_telemetry(const JsonObject& from);
 
 // What a spec may state under `facts` and `counters`: some of what a GPU has (data/TRACE_FORMAT.md).
 inline constexpr std::string_view stated_texts =
-    "driver_version vbios_version iommu_domain near_cpus fabric_state fabric_health recovery_action kernel_log_says";
+    "driver_version vbios_version iommu_domain near_cpus fabric_state fabric_health recovery_action kernel_log_says "
+    "xids_ignored";
 inline constexpr std::string_view stated_numbers =
     "max_pcie_generation gpu_max_pcie_generation max_pcie_lanes slot_pcie_generation slot_pcie_lanes "
     "max_sm_clock_mhz max_memory_clock_mhz power_limit_w default_power_limit_w slowdown_temperature_c ecc "

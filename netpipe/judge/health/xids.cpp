@@ -165,6 +165,7 @@ void judge_xids(Findings& findings) {
         "; {:g} SXid errors of NVSwitches in the kernel's log before{}", switches,
         of.fact("sxid_logged_last") > 0 ? fmt::format(", the last was SXid {:g}", of.fact("sxid_logged_last")) : "");
   if (const std::string said = of.text("kernel_log_says"); !said.empty()) text += "; it says: " + said;
+  if (const std::string ignored = of.text("xids_ignored"); !ignored.empty()) text += "; not counted: Xid " + ignored;
   if (!of.text("unread_kernel_log").empty()) text += "; the kernel's log of before cannot be read";
   const bool is_doubtful = before > 0 || switches > 0 || of_nvlink > 0;
   HealthFinding& finding = findings.defect("xid",
