@@ -31,7 +31,7 @@ TEST_CASE("a fact that cannot be is taken out, by its range") {
                                     {"multiprocessors", -1},
                                     {"max_pcie_lanes", 4.6e18},
                                     {"ecc_uncorrected_volatile", -1},
-                                    {"power_limit_w", 0},
+                                    {"power_limit_w", -1},
                                     {"power_limit_w", not_measured},
                                     {"slowdown_temperature_c", 5000},
                                     {"memory_bytes_per_s", -1}}) {
@@ -48,6 +48,17 @@ TEST_CASE("a fact that cannot be is taken out, by its range") {
     CHECK(finding(trace, "values").health == Health::unjudged);
     CHECK(verdict_of(health_of(trace)) != CheckVerdict::ok);
   }
+}
+
+TEST_CASE("a limit of 0 is not known, as some drivers answer so where they cannot read") {
+  Made made = Made().at(55);
+  made.before.emplace_back("power_limit_w", 0.0);
+  made.before.emplace_back("gpu_max_pcie_generation", whole(0));
+  Trace trace = made.trace();
+  set_doubts(trace);
+  CHECK(trace.doubts.empty());
+  CHECK(std::isnan(number_fact(trace.provenance[0].second, "power_limit_w")));
+  CHECK(std::isnan(number_fact(trace.provenance[0].second, "gpu_max_pcie_generation")));
 }
 
 TEST_CASE("times that cannot be become unknown, and each column has one sentence") {

@@ -117,9 +117,9 @@ DriftByTime with_run_to_run(DriftByTime of_run, TimeClass);  // in quadrature
 //   unsteady_above  5 %, or if that is more, three times the median half width of the intervals of the class's points;
 //                   for less than ten points, three times what differs between runs
 void set_drifts(Trace&);
-// Takes out what cannot be, and notes it in Trace::doubts: a fact of a device goes, a number of a row becomes NaN. Such
-// are a negative time or count, a time above three years, a clock above 100 GHz, a power limit of 0, work of 0. Reading
-// a trace has done it.
+// Takes out what cannot be, and notes it in Trace::doubts: facts of a device that are negative or absurd, times below 0
+// or above three years, work of 0. A clock, limit or link of 0 goes without a note: some drivers answer so where they
+// cannot read. Reading a trace has done it.
 void set_doubts(Trace&);
 
 // What a core with a busy sibling hyperthread added to times by the host's clock.
