@@ -11,6 +11,20 @@
 
 namespace npgpu {
 
+std::string split_text(const Job& job, std::uint32_t chunks, std::uint32_t streams) {
+  const std::uint64_t bytes = buffers_of(job, chunks, streams).all_bytes;
+  const std::string memory = bytes ? ", " + about_size_text(static_cast<double>(bytes)) : "";
+  if (chunks == 1) return "one stream, not split" + memory;
+  return fmt::format("{} in {}{}", counted(chunks, "chunk"), counted(streams, "stream"), memory);
+}
+
+std::string split_time_text(const Job& job, std::uint32_t chunks, std::uint32_t streams, double us, double whole_us) {
+  std::string text = fmt::format("{}: {}", split_text(job, chunks, streams), short_time_text(us));
+  if (chunks > 1 && std::isfinite(whole_us))
+    text += fmt::format(" instead of {} ({} times)", short_time_text(whole_us), digits_text(whole_us / us, 2));
+  return text;
+}
+
 namespace {
 
 std::string time_between(const Estimate& us) {

@@ -166,20 +166,6 @@ std::string length_text(const LengthClass& c) {
   return fmt::format("of {} to {}", time(c.from_us), time(c.to_us));
 }
 
-std::string split_text(const Job& job, std::uint32_t chunks, std::uint32_t streams) {
-  const std::uint64_t bytes = buffers_of(job, chunks, streams).all_bytes;
-  const std::string memory = bytes ? ", " + about_size_text(static_cast<double>(bytes)) : "";
-  if (chunks == 1) return "one stream, not split" + memory;
-  return fmt::format("{} in {}{}", counted(chunks, "chunk"), counted(streams, "stream"), memory);
-}
-
-std::string split_time_text(const Job& job, std::uint32_t chunks, std::uint32_t streams, double us, double whole_us) {
-  std::string text = fmt::format("{}: {}", split_text(job, chunks, streams), short_time_text(us));
-  if (chunks > 1 && std::isfinite(whole_us))
-    text += fmt::format(" instead of {} ({} times)", short_time_text(whole_us), digits_text(whole_us / us, 2));
-  return text;
-}
-
 std::string bottleneck_text(Bound bound, Seconds busy, Seconds total) {
   constexpr std::array names{"H2D copy engine", "D2H copy engine", "the only copy engine", "kernel",
                              "host, issuing calls"};

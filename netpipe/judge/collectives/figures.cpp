@@ -67,6 +67,10 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
   }
   const ByVisit us = collective_times(series, point);
   model::set_times(r, us, series);
+  // By its own visits alone: of two points of the same time one waits for launches, which drift, and the other for
+  // links.
+  r.time_us = median_over_visits(us, "us");
+  r.unsteady = half_width(r.time_us) > least_unsteady;
   if (!r.is_timed) {
     r.why = "no usable trial";
     return r;
