@@ -57,12 +57,13 @@ bool is_of_device(std::string_view group) {
 }
 
 void take_facts(Trace& trace) {
-  for (auto& [group, facts] : trace.provenance) {
+  for (auto& described : trace.provenance) {
+    const std::string& group = described.first;
     if (!is_of_device(group)) continue;
-    std::erase_if(facts, [&](const auto& fact) {
+    std::erase_if(described.second, [&](const Facts::value_type& fact) {
       const auto& [name, value] = fact;
       if (std::holds_alternative<std::string>(value)) return false;
-      const double number = number_fact(facts, name);
+      const double number = number_fact({fact}, name);
       if (std::isnan(number) && name.ends_with("_per_s")) return false;  // not known
       if (range_of_fact(name).holds(number)) return false;
       if (number == 0 && !name.ends_with("multiprocessors")) return true;  // as drivers answer where they cannot read
