@@ -1,4 +1,5 @@
 // What a device says of itself: counters, rows, links, multiprocessors, clocks.
+#include "npgpu/judge/fleet.hpp"
 #include "tests/made_health.hpp"
 
 namespace device_health_test {
@@ -244,6 +245,20 @@ TEST_CASE("clocks and throttling, and what they explain") {
   CHECK(finding(most_are_low.trace(), "sm_clock").health == Health::fail);
   CHECK(finding(some(0, 2), "throttle").health == Health::warn);  // one visit of a hundred: a chance of 0.3 %
   CHECK(finding(some(0, 3), "throttle").health == Health::fail);
+}
+
+TEST_CASE("a fleet knows of a GPU's Xids, as its check does") {
+  Made made = Made().at(55);
+  made.before.emplace_back("xids", whole(0));
+  made.after = {{"xids", whole(2)}, {"xid_last", whole(48)}};
+  const HealthFinding alone = finding(made.trace(), "xid");
+  CHECK(alone.health == Health::fail);
+  const FleetRun run = fleet_run(made.trace());
+  REQUIRE(run.gpus.size() == 1);
+  const auto found = std::ranges::find(run.gpus[0].defects, "xid", &FleetDefect::metric);
+  REQUIRE(found != run.gpus[0].defects.end());
+  CHECK(found->text == alone.text);
+  CHECK(found->remedy == alone.explanations.at(0).remedy);
 }
 
 }  // namespace device_health_test

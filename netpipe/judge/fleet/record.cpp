@@ -276,13 +276,7 @@ void judge_alone(model::Findings& findings, const std::vector<SoakDevice>& soake
   const model::DeviceRecord& of = findings.device;
   findings.throttled_since = model::throttled_since_text(soaked, of.id);
   model::judge_runs(findings);
-  model::judge_link(findings);
-  model::judge_clocks(findings);
-  model::judge_copies(findings);
-  model::judge_kernels(findings);
-  model::judge_calls(findings);
-  model::judge_soak(findings, soaked);
-  model::judge_counters(findings);
+  model::judge_gpu(findings, soaked);
   model::explain(findings);
 }
 

@@ -208,6 +208,8 @@ void judge_kernels(Findings&);   // memory bandwidth and computing power
 void judge_calls(Findings&);     // what calls cost
 void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink
 void judge_xids(Findings&);      // errors that the driver reported
+// What was measured and counted of a GPU: all of these but the first. check and fleet judge it alike.
+void judge_gpu(Findings&, const std::vector<SoakDevice>&);
 void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
 void judge_expected(Findings&);  // what the user expects of each GPU
 // "too hot after 4 min 2 s"; empty of a device that was not soaked, or not throttled then.

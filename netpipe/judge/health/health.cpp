@@ -88,14 +88,7 @@ std::vector<HealthFinding> findings_of(const model::DeviceRecord& record,
   model::judge_runs(findings);
   if (!record.is_host()) {
     model::judge_expected(findings);
-    model::judge_link(findings);
-    model::judge_clocks(findings);
-    model::judge_copies(findings);
-    model::judge_kernels(findings);
-    model::judge_calls(findings);
-    model::judge_soak(findings, soaked);
-    model::judge_counters(findings);
-    model::judge_xids(findings);
+    model::judge_gpu(findings, soaked);
     model::judge_settings(findings);
     for (const std::string& metric : rules.required) require(findings, metric);
     for (const auto& [metric, limit] : rules.expected)
@@ -142,6 +135,17 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
   std::ranges::move(model::health_of_node(trace), std::back_inserter(all));
   std::ranges::move(model::health_of_devices(trace, rules), std::back_inserter(all));
   return all;
+}
+
+void model::judge_gpu(Findings& findings, const std::vector<SoakDevice>& soaked) {
+  judge_link(findings);
+  judge_clocks(findings);
+  judge_copies(findings);
+  judge_kernels(findings);
+  judge_calls(findings);
+  judge_soak(findings, soaked);
+  judge_counters(findings);
+  judge_xids(findings);
 }
 
 std::vector<HealthFinding> model::health_of_node(const Trace& trace) {
