@@ -57,7 +57,6 @@ class Stated {
 // What a trial costs: the host until the last call returns, and the device once it has been asked.
 struct Cost {
   Seconds host{0}, device{0};
-  bool leaves_work = true;
 };
 
 Cost cost_of(const Step<Calls>& step, Stated& spec) {
@@ -65,7 +64,7 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
   const double nodes = step.axes.nodes;
   const auto host_alone = [&](const char* each_kernel) {
     const Seconds host = spec.must(call);
-    return Cost{host + nodes * spec.must(each_kernel), Seconds{0}, false};
+    return Cost{host + nodes * spec.must(each_kernel)};
   };
   switch (call) {
     case Call::launch:
@@ -93,9 +92,9 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     case Call::graph_instantiate: return host_alone("graph_instantiate_kernel_us");
     case Call::graph_update: return host_alone("graph_update_kernel_us");
     case Call::event_record: return {spec.host.record};
-    case Call::stream_synchronize: return {spec.host.synchronize, Seconds{0}, false};
+    case Call::stream_synchronize: return {spec.host.synchronize};
     case Call::event_elapsed:
-    case Call::malloc_free: return {spec.must(call), Seconds{0}, false};
+    case Call::malloc_free: return {spec.must(call)};
     case Call::event_wait:
     case Call::callback:
     case Call::memset:
@@ -104,7 +103,7 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     case Call::free:
     case Call::pool_trim: return {spec.must(call), spec.clears(step.axes.bytes)};
     case Call::pool_free:
-    case Call::managed_free: return {spec.must(call), Seconds{0}, false};
+    case Call::managed_free: return {spec.must(call)};
     case Call::process_free:
     case Call::process_end: break;  // of older traces
     case Call::function: break;     // has a backend of its own
@@ -124,19 +123,20 @@ class SimulatedCallRunner final : public Runner<Calls> {
     const bool in_a_row = step_.question.spacing == Spacing::back_to_back;
     Stated stated(device_->spec());
     const Cost one = cost_of(step_, stated);
+    const bool clears = frees_memory(step_.question.call) && one.device > Seconds{0};
+    const bool is_done_later = leaves_work(step_.question.call) || clears;
     const double n = static_cast<double>(repeats);
     // In a row, calls and their work overlap; alone, each call's work ends before the next call.
     const double rows = in_a_row ? 1 : n, calls = in_a_row ? n : 1;
     const Seconds host = calls * one.host;
     const Seconds rest = std::max(Seconds{0}, one.host + stated.maybe("kernel_latency_us") + calls * one.device - host);
-    const Seconds done = one.leaves_work ? host + rest + wait : host;
+    const Seconds done = is_done_later ? host + rest + wait : host;
     const double noise = device_->run_kernel(rows * host, rows * rest, Seconds{0}, payload_, 1);
     CallSample sample;
     sample.repeats = repeats;
     sample.host_us = microseconds(rows * host * noise);
-    if (one.leaves_work) sample.done_us = microseconds(rows * done * noise);
-    if (frees_memory(step_.question.call) && one.leaves_work)
-      sample.slowed = number_fact(device_->spec().hardware, "clearing_slows");
+    if (is_done_later) sample.done_us = microseconds(rows * done * noise);
+    if (clears) sample.slowed = number_fact(device_->spec().hardware, "clearing_slows");
     samples.push_back(sample);
     return true;
   }
