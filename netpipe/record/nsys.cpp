@@ -71,7 +71,10 @@ const Sqlite& sqlite(const std::filesystem::path& path) {
 class Database {
  public:
   explicit Database(const std::filesystem::path& path) : path_(path), lib_(sqlite(path)) {
-    if (lib_.open(path.c_str(), &base_, sqlite_read_only, nullptr) != 0) refuse();
+    void* opened = nullptr;
+    const int code = lib_.open(path.c_str(), &opened, sqlite_read_only, nullptr);
+    base_.reset(opened);  // which there is even where it cannot be opened: it holds what is wrong
+    if (code != 0) refuse();
     // Tables of files alone: a view or a virtual table computes what it holds, maybe without end.
     auto all = prepared("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'");
     while (step(all.get())) tables_[text_at(all.get(), 0)];
@@ -80,9 +83,6 @@ class Database {
       while (step(info.get())) columns.insert(text_at(info.get(), 0));
     }
   }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
-  ~Database() { lib_.close(base_); }
 
   bool has(const std::string& table) const { return tables_.contains(table); }
   bool has(const std::string& table, const std::string& column) const {
@@ -154,7 +154,7 @@ class Database {
   using Statement = std::unique_ptr<void, int (*)(void*)>;
 
   [[noreturn]] void refuse() const {
-    refuse_import(path_, std::string("cannot be read as a database of SQLite: ") + sound(lib_.error(base_)));
+    refuse_import(path_, std::string("cannot be read as a database of SQLite: ") + sound(lib_.error(base_.get())));
   }
   static std::string quoted(std::string text, char quote) {
     for (std::size_t at = 0; (at = text.find(quote, at)) != std::string::npos; at += 2) text.insert(at, 1, quote);
@@ -162,7 +162,7 @@ class Database {
   }
   Statement prepared(const std::string& question) const {
     void* made = nullptr;
-    if (lib_.prepare(base_, question.c_str(), -1, &made, nullptr) != 0) refuse();
+    if (lib_.prepare(base_.get(), question.c_str(), -1, &made, nullptr) != 0) refuse();
     return {made, lib_.finalize};
   }
   bool step(void* statement) const {
@@ -178,7 +178,7 @@ class Database {
 
   const std::filesystem::path& path_;
   const Sqlite& lib_;
-  void* base_ = nullptr;
+  std::unique_ptr<void, int (*)(void*)> base_{nullptr, lib_.close};
   std::map<std::string, std::set<std::string>> tables_{};
   std::unordered_map<std::int64_t, std::string> strings_{};
   Statement find_string_{nullptr, nullptr};
