@@ -1,4 +1,5 @@
-"""Into how many chunks and streams? Twenty jobs, each asked in every way that the program has: one answer."""
+"""Into how many chunks and streams? Twenty jobs, each asked in every way that the program has: one answer. With STRIDE=7
+in the environment, every seventh of them."""
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import npgpu  # noqa: E402
 TRACE = os.path.join(SOURCE, "data", "traces", "h200_streams.h5")
 DESIGN = os.path.join(SOURCE, "data", "traces", "h200_design.h5")
 NODE = os.path.join(SOURCE, "data", "traces", "h200_node.h5")
+STRIDE = int(os.environ.get("STRIDE", "1"))
 FORM = re.compile(r"(?:(\d+) chunks? in (\d+) streams?|one stream, not split)")
 
 
@@ -37,7 +39,7 @@ check = Checks()
 seen = set()
 with folder() as where:
     at = below(where)
-    for number, job in enumerate(jobs(20)):
+    for number, job in list(enumerate(jobs(20)))[::STRIDE]:
         words = [word for name, value in job.items() for word in (f"--{name.replace('_', '-')}", value)]
         screen = run("predict", TRACE, *words)
         answer = screen.out.split("\n", 1)[0]
@@ -72,7 +74,7 @@ with folder() as where:
         chunks = form_in(torch)[0]
         gain = re.search(r"\(([0-9.]+) times\)", torch)
         check(chunks <= form[0] and (chunks == 1 or (gain and float(gain[1]) >= 1)), f"{words}: torch: {torch[:300]}")
-    check(len(seen) >= 5 and (1, 1) in seen, f"jobs that differ, some not to be split: {seen}")
+    check(STRIDE > 1 or (len(seen) >= 5 and (1, 1) in seen), f"jobs that differ, some not to be split: {seen}")
 
     # The report's example is a job as any other.
     said = re.search(r"predicted of 64 MiB in, a kernel of 1 ms, 64 MiB out:\n +(.*)", run("report", NODE).out)
