@@ -149,7 +149,7 @@ TEST_CASE("each direction of copies both ways at once has its limit") {
   CHECK(in.value == doctest::Approx(0.725 * 50e9).epsilon(1e-3));
   CHECK(finding(with(40, 50), "d2h_rate_duplex").value == doctest::Approx(50e9).epsilon(1e-3));
   CHECK(in.limit == doctest::Approx(0.55 * 51.48e9).epsilon(1e-3));
-  CHECK(in.basis == "PCIe Gen5 x16: 63.00 GB/s * 0.82 * 0.55");
+  CHECK(in.basis == "55 % of the limit of one way: 82 % of 63.00 GB/s, PCIe Gen5 x16, and 4.5 us");
   CHECK(finding(with(35, 50), "h2d_rate_duplex").health == Health::fail);  // 26.4
   CHECK(cause(finding(with(35, 50), "h2d_rate_duplex")) == "duplex");
   CHECK(finding(with(35, 50), "d2h_rate_duplex").health == Health::pass);

@@ -58,7 +58,7 @@ struct HealthFinding {
   std::string unit{};
   std::string text{};  // for people, one line without the verdict: "PCIe Gen5 x16 (its maximum)"
   std::string
-      basis{};  // what decided: "PCIe Gen5 x16: 63.0 GB/s * 0.82", "reference node7.h5"; empty where it is plain
+      basis{};  // what decided: "82 % of 63.00 GB/s, PCIe Gen5 x16", "reference node7.h5"; empty where it is plain
   std::vector<Explanation> explanations{};         // most likely first; only where it warns or fails
   CheckVerdict if_failed = CheckVerdict::slow;     // what a check comes to where this fails
   double low = not_measured, high = not_measured;  // 95 % interval of `value`; NaN where there is none

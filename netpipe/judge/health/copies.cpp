@@ -185,9 +185,10 @@ struct HostLink {
   std::string source;
   double share = not_measured;
 
-  // "PCIe Gen5 x16: 63.00 GB/s * 0.82"
+  // "82 % of 63.00 GB/s, PCIe Gen5 x16, and 4.5 us"
   std::string text() const {
-    return fmt::format("{}: {} * {:g}", source.substr(0, source.find(':')), figure_text(per_s, "B/s"), share);
+    return fmt::format("{:.3g} % of {}, {}, and {:g} us", 100 * share, figure_text(per_s, "B/s"),
+                       source.substr(0, source.find(':')), microseconds(most_copy_overhead));
   }
   // Bytes a second of a copy of so many.
   double floor(const TransferResult& copy) const {
@@ -218,7 +219,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   const std::vector<TransferResult> all = copies_of(*series);
   const HostLink link = host_link(of, *series);
   const auto floor = [&](const TransferResult& copy) { return link.floor(copy); };
-  const auto rate = [&](const std::string& metric, std::uint64_t from, std::uint64_t below, const std::string& basis) {
+  const auto rate = [&](const std::string& metric, std::uint64_t from, std::uint64_t below) {
     const auto copy = middle_copy_of(all, from, below, floor);
     if (!copy) return findings.skip(metric, fmt::format("{} pinned from {}: not measured", name, size_text(from)));
     judge(findings, {.metric = metric,
@@ -226,18 +227,15 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .seen = rate_of(*series, *copy),
                      .unit = "B/s",
                      .limit = floor(*copy),
-                     .basis = link.per_s > 0 ? basis : link.source,
+                     .basis = link.per_s > 0 ? link.text() : link.source,
                      .possible = link.per_s,
                      .is_needed = !has_one_memory(of),
                      .other_points = copy->other_points});
   };
-  const std::string link_text = fmt::format("{:.3g} % of {}, {}", 100 * link.share, figure_text(link.per_s, "B/s"),
-                                            link.source.substr(0, link.source.find(':')));
-  const std::string overhead = fmt::format(", and {:g} us", microseconds(most_copy_overhead));
-  rate(prefix + "_rate", large_copy, UINT64_MAX, link_text + overhead);
+  rate(prefix + "_rate", large_copy, UINT64_MAX);
   if (std::ranges::any_of(
           all, [](const TransferResult& c) { return c.axes.bytes >= middle_copy && c.axes.bytes < large_copy; }))
-    rate(prefix + "_rate_1mib", middle_copy, large_copy, link_text + overhead);
+    rate(prefix + "_rate_1mib", middle_copy, large_copy);
   if (const auto copy =
           middle_copy_of(all, 1, small_copy + 1, [](const TransferResult& c) { return 1 / c.time_us.value; }))
     judge(findings, {.metric = prefix + "_time",
@@ -285,7 +283,8 @@ void judge_both_ways(Findings& findings) {
                      .unit = "B/s",
                      .limit = limit,
                      .basis = takes_turns ? "the GPU has one copy engine"
-                              : limit > 0 ? fmt::format("{} * {:g}", link.text(), least_share_both_ways)
+                              : limit > 0 ? fmt::format("{:g} % of the limit of one way: {}",
+                                                        100 * least_share_both_ways, link.text())
                                           : link.source,
                      .possible = link.per_s,
                      .is_needed = false,
