@@ -202,6 +202,52 @@ TEST_CASE("a kernel that was launched into an idle stream starts at once behind 
   CHECK(pin->step_us == doctest::Approx((1342 + 1.5 + 3900 + 105) * 10000 / 10045).epsilon(0.003));
 }
 
+TEST_CASE("on another model of device copies go by its rates, and kernels by whichever rate bounds them") {
+  const AppStep step = [] {
+    AppStep one = step_of(steps(2, 1342));
+    one.device_name = "NVIDIA Here";
+    return one;
+  }();
+  const auto device = [](const char* name, double lanes, double memory_gb_s, double link) {
+    MeasuredCosts all = costs();
+    all.device_name = name;
+    all.costs.copy_h2d = Curve::line(Seconds{0}, Seconds{2e-11 / link});
+    for (const auto& [key, value] :
+         {std::pair{"lanes", lanes}, {"sms", 100.}, {"shader_clock_mhz", 1000.}, {"memory_gb_s", memory_gb_s}})
+      all.figures[key] = {value, value, value, {}, "assumed"};
+    return all;
+  };
+  const MeasuredCosts here = device("Here", 128, 2000, 1);
+  CHECK(is_of_model(here, "NVIDIA Here"));
+  CHECK(!is_of_model(here, "NVIDIA Here NVL"));
+
+  const AppForecast same = forecast_elsewhere(step, here, here);
+  REQUIRE(same.elsewhere);
+  CHECK(same.elsewhere->step_us.value == doctest::Approx(step.time_us.value));
+  CHECK(same.elsewhere->times.low < 1);
+  CHECK(same.elsewhere->times.high > 1);
+  REQUIRE(same.advice.size() == forecast(step, here).advice.size());
+
+  // Half the link, half the memory's rate, the same lanes: kernels of 3.9 ms take up to 7.8 ms, the copy 2.684.
+  const AppForecast slow = forecast_elsewhere(step, here, device("There", 128, 1000, 0.5));
+  REQUIRE(slow.elsewhere);
+  CHECK(slow.elsewhere->kernels_longer.low == doctest::Approx(1));
+  CHECK(slow.elsewhere->kernels_longer.high == doctest::Approx(2));
+  const double rest = step.time_us.value - 3900 - 1342;
+  CHECK(slow.elsewhere->step_us.low == doctest::Approx((rest + 3900 + 2684) / 1.05).epsilon(0.005));
+  CHECK(slow.elsewhere->step_us.high == doctest::Approx((rest + 7800 + 2684) * 1.05).epsilon(0.005));
+  // Behind the kernels, the copy gains from 2684 of 6700 us, up to 2684 of 10600.
+  const AppAdvice* const behind = advice_of(slow, AppChange::behind);
+  REQUIRE(behind);
+  CHECK(behind->times.low < (rest + 7800 + 2684) / (rest + 7800));
+  CHECK(behind->times.high > (rest + 3900 + 2684) / (rest + 3900));
+
+  MeasuredCosts unknown = device("There", 128, 1000, 0.5);
+  unknown.figures.clear();
+  CHECK(!forecast_elsewhere(step, here, unknown).elsewhere);
+  CHECK(forecast_elsewhere(step, here, unknown).advice.empty());
+}
+
 TEST_CASE("a host that never waits is no faster than what it asks for") {
   AppStep step;
   step.items.assign(

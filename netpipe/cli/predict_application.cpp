@@ -34,7 +34,11 @@ int predict_application(const Options& options, const Trace& trace) {
   CostsAndSource node;
   if (other) node = costs_on(options, *other);
   else node.costs = costs_of_kept(step), node.source = node.costs.device;
-  const AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs)};
+  AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs)};
+  if (!is_of_model(node.costs, step.device_name)) try {
+      of.forecast = forecast_elsewhere(step, costs_of_kept(step), node.costs);
+    } catch (const Error&) {  // none of the recorded device: the forecast says so
+    }
   if (options.on("json")) app_forecast_json(std::cout, of);
   else app_forecast_text(std::cout, of, terminal_style());
   return exit_code::done;

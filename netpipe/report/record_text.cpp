@@ -130,7 +130,12 @@ std::string short_text(const AppAdvice& one, bool is_first) {
 
 std::string answer_of(const AppForecastReport& of) {
   const AppStep& step = *of.step;
-  std::string text = ms_text(step.time_us.value) + " a step";
+  const auto& elsewhere = of.forecast.elsewhere;
+  std::string text = elsewhere ? fmt::format("{} a step on {} ({} .. {}), {} times as fast as on {}",
+                                             ms_text(elsewhere->step_us.value), of.costs->device_name,
+                                             ms_text(elsewhere->step_us.low), ms_text(elsewhere->step_us.high),
+                                             digits_text(elsewhere->times.value, 3), step.device_name)
+                               : ms_text(step.time_us.value) + " a step";
   if (of.forecast.pageable_us > 0)
     text += fmt::format("; {} of them are pageable copies", ms_text(of.forecast.pageable_us));
   text += ".";
@@ -216,7 +221,8 @@ void app_forecast_text(std::ostream& out, const AppForecastReport& of, const Tex
                                    ms_text(step.shortest_us), ms_text(step.longest_us), step.steps,
                                    device_text(step.device, step.device_name)));
   doc.labelled("device", fmt::format("{} in kernels, {} in copies", ms_text(step.kernels_us), ms_text(step.copies_us)));
-  doc.labelled("played", fmt::format("{}: {:+.1f} % off", ms_text(of.forecast.as_it_is_us), 100 * of.forecast.off_by));
+  doc.labelled("played", fmt::format("{}: {:+.1f} % off", ms_text((1 + of.forecast.off_by) * step.time_us.value),
+                                     100 * of.forecast.off_by));
   doc.labelled(
       "costs",
       fmt::format("of {} ({})", of.costs->device_name.empty() ? of.costs->device : of.costs->device_name, of.source));
@@ -272,6 +278,7 @@ NPGPU_FORM(AppPlayed, &T::what, called<"step_us", [](const T& p) { return p.time
 NPGPU_FORM(AppKernel, &T::name, in_place<&T::shape>, &T::times, &T::total_us, &T::each_us, &T::bound, &T::waves,
            called<"why", [](const T& k) { return bound_text(k); }>);
 NPGPU_FORM(AppAdvice, &T::change, &T::what, &T::step_us, &T::times, &T::needs_independence, known<&T::note>);
+NPGPU_FORM(AppElsewhere, &T::step_us, &T::times, &T::kernels_longer);
 NPGPU_FORM(StepItem, &T::activity, &T::name, &T::call, &T::source, &T::target, in_place<&T::shape>, &T::stream,
            &T::gap_us, &T::call_us, &T::device_us, &T::shortest_us, &T::longest_us, &T::lag_us, &T::blocks);
 NPGPU_FORM(AppForecastReport, called<"device", [](const T& of) { return of.step->device; }>,
@@ -282,6 +289,7 @@ NPGPU_FORM(AppForecastReport, called<"device", [](const T& of) { return of.step-
            called<"copies_us", [](const T& of) { return of.step->copies_us; }>,
            called<"kernels_us", [](const T& of) { return of.step->kernels_us; }>,
            called<"pageable_us", [](const T& of) { return of.forecast.pageable_us; }>,
+           called<"elsewhere", [](const T& of) { return of.forecast.elsewhere; }>,
            called<"played_us", [](const T& of) { return of.forecast.as_it_is_us; }>,
            called<"advice", [](const T& of) { return of.forecast.advice; }>,
            called<"items", [](const T& of) { return of.step->items; }>,

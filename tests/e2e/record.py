@@ -104,6 +104,10 @@ with folder() as where:
     check(run("report", os.path.join(kept, "h200_record.h5"), "--html", page).code == 0, "a page")
     text = open(page, encoding="utf-8").read()
     check("A step, as it is and as it could be" in text and text.count('<rect class="span"') > 12 and "as it is: 10.5 ms a step" in text, "its step")
-elsewhere = json.loads(run("predict", os.path.join(kept, "h200_record.h5"), "--on", "gtx480", "--json").out)
-check(not elsewhere["advice"] and any("not known there" in note for note in elsewhere["notes"]), f"{elsewhere['notes']}")
+by_name = json.loads(run("predict", os.path.join(kept, "h200_record.h5"), "--on", "h200", "--json").out)
+check(by_name["elsewhere"] is None and by_name["advice"], "H200 is NVIDIA H200")
+other = json.loads(run("predict", os.path.join(kept, "h200_record.h5"), "--on", "models/h100-pcie", "--json").out)
+check(other["elsewhere"]["times"]["low"] < other["elsewhere"]["times"]["value"] < 1 and other["advice"], f"{other['elsewhere']}")
+check((out := run("predict", os.path.join(kept, "h200_record.h5"), "--on", "models/h100-pcie").out).split("\n", 1)[0].startswith(
+    "11.3 ms a step on NVIDIA H100 PCIe (10.0 ms .. 12.9 ms), 0.928 times as fast"), out[:200])
 check.finish()

@@ -131,17 +131,30 @@ struct AppPlayed {
   std::vector<StepItem> items{};
   AppTimeline timeline{};
 };
-struct AppForecast {
-  double as_it_is_us = not_measured;  // played; the step's own time stands beside it
-  double off_by = not_measured;       // as_it_is over the measured time, less 1
-  std::vector<AppAdvice> advice{};    // best first; none whose interval holds 1
-  double pageable_us = 0;             // of the step's copies, from and to pageable memory
-  std::vector<AppPlayed> played{};    // as it is, and with the best advice
-  std::vector<AppKernel> kernels{};   // of the step
-  std::vector<std::string> notes{};   // what could not be judged, and why
+// The step on another model of device, whose kernels take between the least and the most that any rate or latency which
+// bounds kernels is worse there.
+struct AppElsewhere {
+  Estimate step_us;         // one step there
+  Estimate times;           // faster than as it was recorded
+  Estimate kernels_longer;  // how many times as long kernels take
 };
-// `costs`: of the node that it ran on, or of one like it.
+struct AppForecast {
+  double as_it_is_us = not_measured;        // played; the step's own time stands beside it
+  double off_by = not_measured;             // as_it_is over the measured time, less 1
+  std::vector<AppAdvice> advice{};          // best first; none whose interval holds 1
+  double pageable_us = 0;                   // of the step's copies, from and to pageable memory
+  std::vector<AppPlayed> played{};          // as it is, and with the best advice
+  std::vector<AppKernel> kernels{};         // of the step
+  std::vector<std::string> notes{};         // what could not be judged, and why
+  std::optional<AppElsewhere> elsewhere{};  // where it is of another model: all but the step's own items are as there
+};
+// `costs`: of the node that it ran on, or of one like it. With those of another model there is no advice.
 AppForecast forecast(const AppStep&, const MeasuredCosts& costs);
+// The same step on another model of device. `here`: costs of the model that it was recorded on. Pageable
+// copies and calls stay as they are: the host is taken to be the same.
+AppForecast forecast_elsewhere(const AppStep&, const MeasuredCosts& here, const MeasuredCosts& there);
+// Whether the costs are of a device of that name, with or without the vendor's; an unknown name is taken to be.
+bool is_of_model(const MeasuredCosts&, std::string_view device_name);
 
 // What npgpu predict says of a recorded application.
 struct AppForecastReport {

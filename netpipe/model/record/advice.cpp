@@ -7,20 +7,14 @@
 #include <numeric>
 #include <optional>
 
+#include "netpipe/model/record/copies.hpp"
 #include "npgpu/model/record.hpp"
 
 namespace npgpu {
 
 namespace {
 
-bool is_of_host(RecordMemory m) { return m == RecordMemory::pageable || m == RecordMemory::pinned; }
-bool goes_to_device(const StepItem& item) { return is_of_host(item.source) && !is_of_host(item.target); }
-bool is_pageable_copy(const StepItem& item) {
-  return item.activity == Activity::copy &&
-         (item.source == RecordMemory::pageable || item.target == RecordMemory::pageable) &&
-         !(is_of_host(item.source) && is_of_host(item.target));
-}
-bool is_copy_in(const StepItem& item) { return item.activity == Activity::copy && goes_to_device(item); }
+bool is_copy_in(const StepItem& item) { return way_of(item) == CopyWay::to_device; }
 
 // How far a rate may be off where it was measured on another run or another card of that model, and where its own
 // interval is not known.
@@ -47,7 +41,7 @@ constexpr double pinned_lag_us = 5;
 void pin(AppStep& step, const StreamCosts& costs, double worse) {
   for (StepItem& item : step.items) {
     if (!is_pageable_copy(item)) continue;
-    const bool in = goes_to_device(item);
+    const bool in = is_copy_in(item);
     const auto bytes = static_cast<double>(item.shape.bytes);
     const Seconds pinned = in ? costs.copy_h2d(bytes) + costs.gap.h2d : costs.copy_d2h(bytes) + costs.gap.d2h;
     // A copy that was faster than that (it was staged) stays as it was.
@@ -119,7 +113,7 @@ Batches batch(AppStep& step, const StreamCosts& costs, double worse) {
       while (end < step.items.size() && is_like_first(step.items[end])) ++end;
     if (end - j >= 2) {
       StepItem& first = step.items[j];
-      const bool in = goes_to_device(first);
+      const bool in = is_copy_in(first);
       const std::uint64_t bytes = std::accumulate(
           step.items.begin() + static_cast<std::ptrdiff_t>(j), step.items.begin() + static_cast<std::ptrdiff_t>(end),
           std::uint64_t{0}, [](std::uint64_t sum, const StepItem& one) { return sum + one.shape.bytes; });
@@ -247,9 +241,9 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
   of.played.push_back({"as it is", step.items, std::move(as_it_is)});
   of.kernels = kernels_of(step, costs);
   of.off_by = of.as_it_is_us / step.time_us.value - 1;
-  if (!costs.device_name.empty() && !step.device_name.empty() && costs.device_name != step.device_name) {
+  if (!is_of_model(costs, step.device_name)) {
     of.notes.push_back(fmt::format(
-        "the costs are those of {}: what would make the step faster is not known there, as its times are those of {}",
+        "the costs are those of {}: what the step takes there is not known, as there are none of {} to compare with",
         costs.device_name, step.device_name));
     return of;
   }

@@ -46,7 +46,7 @@ std::vector<AppKernel> kernels_of(const AppStep& step, const MeasuredCosts& cost
     ++k.times;
     k.total_us += item.device_us;
   }
-  const bool is_known = costs.device_name.empty() || step.device_name.empty() || costs.device_name == step.device_name;
+  const bool is_known = is_of_model(costs, step.device_name);
   std::vector<AppKernel> sorted;
   for (auto& [of, k] : all) {
     k.each_us = k.total_us / static_cast<double>(k.times);

@@ -6,22 +6,10 @@
 #include <map>
 #include <vector>
 
+#include "netpipe/model/record/copies.hpp"
 #include "npgpu/model/record.hpp"
 
 namespace npgpu {
-
-namespace {
-
-enum CopyWay { to_device, to_host, elsewhere };
-
-CopyWay way_of(const StepItem& item) {
-  const auto is_host = [](RecordMemory m) { return m == RecordMemory::pageable || m == RecordMemory::pinned; };
-  if (is_host(item.source) && !is_host(item.target)) return to_device;
-  if (is_host(item.target) && !is_host(item.source)) return to_host;
-  return elsewhere;
-}
-
-}  // namespace
 
 AppTimeline played(const AppStep& step) {
   // Enough for what goes ahead by a step to come into its rhythm; the step that is shown lies between two others.
@@ -59,12 +47,13 @@ AppTimeline played(const AppStep& step) {
       }
       double& stream = stream_free.try_emplace(item.stream, -INFINITY).first->second;
       ready = std::max(ready, stream);
-      const CopyWay way = item.activity == Activity::copy ? way_of(item) : elsewhere;
-      if (way != elsewhere) ready = std::max(ready, engine_free[way]);
+      const CopyWay way = way_of(item);
+      double* const engine = way == CopyWay::elsewhere ? nullptr : &engine_free[way == CopyWay::to_host];
+      if (engine) ready = std::max(ready, *engine);
       const double behind = item.was_idle ? std::min(item.lag_us, usual_lag_us) : item.lag_us;
       now[j] = std::max(host + item.lag_us, ready + behind) + item.device_us;
       stream = now[j];
-      if (way != elsewhere) engine_free[way] = now[j];
+      if (engine) *engine = now[j];
       host = item.blocks ? std::max(host, now[j] + item.return_us) : host + item.call_us;
       show(j, true, called, host);
       show(j, false, now[j] - item.device_us, now[j]);
