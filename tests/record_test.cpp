@@ -248,6 +248,93 @@ TEST_CASE("on another model of device copies go by its rates, and kernels by whi
   CHECK(forecast_elsewhere(step, here, unknown).advice.empty());
 }
 
+TEST_CASE("a chain of copies and a kernel, in chunks, takes what the stream model says") {
+  MeasuredCosts node = costs();
+  node.multiprocessors = 132, node.threads_per_multiprocessor = 2048, node.blocks_per_multiprocessor = 32;
+  const auto kernel_of = [](std::uint32_t blocks) {
+    return RecordShape{
+        .grid_x = blocks, .grid_y = 1, .grid_z = 1, .block_x = 256, .block_y = 1, .block_z = 1, .registers = 32};
+  };
+  AppStep step;
+  constexpr double in_us = 1342, kernel_us = 1400, out_us = 1342;
+  step.items = {
+      {.activity = Activity::copy,
+       .call = "cudaMemcpyAsync",
+       .source = RecordMemory::pinned,
+       .target = RecordMemory::device,
+       .shape = {.bytes = 64 * MiB},
+       .stream = 7,
+       .call_us = 2,
+       .device_us = in_us},
+      {.activity = Activity::kernel, .shape = kernel_of(1 << 20), .stream = 7, .call_us = 4, .device_us = kernel_us},
+      {.activity = Activity::copy,
+       .call = "cudaMemcpyAsync",
+       .source = RecordMemory::device,
+       .target = RecordMemory::pinned,
+       .shape = {.bytes = 64 * MiB},
+       .stream = 7,
+       .call_us = 2,
+       .device_us = out_us},
+      {.activity = Activity::wait,
+       .name = "cudaDeviceSynchronize",
+       .stream = UINT32_MAX,
+       .call_us = 1,
+       .blocks = true,
+       .after = {{2, 0}}}};
+  for (StepItem& one : step.items) one.shortest_us = one.longest_us = one.device_us;
+  const double whole = played_us(step);
+  step.time_us = {whole, whole, whole, "us", ""};
+  const AppForecast of = forecast(step, node);
+  const AppAdvice* const chunks = advice_of(of, AppChange::chunks);
+  REQUIRE(chunks);
+  CHECK(chunks->needs_independence);
+  Job job{.in_bytes = 64 * MiB, .out_bytes = 64 * MiB};
+  job.kernel = Seconds{kernel_us * 1e-6};
+  const double best = microseconds(choose_streams(job, node.costs, Order::depth_first, stream_counts(64)).time);
+  CHECK(chunks->step_us == doctest::Approx(best).epsilon(0.1));
+  CHECK(chunks->times.low > 1);
+  CHECK(chunks->times.high < 3);
+  // What follows in the stream waits for all parts, and so does the step's wait.
+  CHECK(of.played.back().timeline.step_us >= kernel_us);
+
+  // Fewer blocks than multiprocessors: a part of them takes as long as all, beside the others. Only a copy is hidden.
+  step.items[1].shape.grid_x = 100;
+  const AppForecast few = forecast(step, node);
+  const AppAdvice* const gains_less = advice_of(few, AppChange::chunks);
+  REQUIRE(gains_less);
+  CHECK(gains_less->step_us == doctest::Approx(in_us + kernel_us).epsilon(0.1));
+  CHECK(gains_less->times.high < chunks->times.low);
+}
+
+TEST_CASE("kernels of few blocks go side by side as far as there are multiprocessors") {
+  MeasuredCosts node = costs();
+  node.multiprocessors = 132;
+  AppStep step;
+  const StepItem kernel{.activity = Activity::kernel,
+                        .shape = {.grid_x = 40, .grid_y = 1, .grid_z = 1, .block_x = 256, .block_y = 1, .block_z = 1},
+                        .stream = 7,
+                        .call_us = 2,
+                        .device_us = 100};
+  step.items.assign(4, kernel);
+  step.items.push_back({.activity = Activity::wait,
+                        .name = "cudaDeviceSynchronize",
+                        .stream = UINT32_MAX,
+                        .call_us = 1,
+                        .blocks = true,
+                        .after = {{3, 0}}});
+  for (StepItem& one : step.items) one.shortest_us = one.longest_us = one.device_us;
+  const double whole = played_us(step);
+  step.time_us = {whole, whole, whole, "us", ""};
+  const AppForecast of = forecast(step, node);
+  const AppAdvice* const three = advice_of(of, AppChange::side_by_side);
+  REQUIRE(three);
+  CHECK(three->what == "3 kernels of few blocks side by side");
+  CHECK(three->step_us == doctest::Approx(whole - 200).epsilon(0.03));  // the fourth waits for them
+  CHECK(three->times.low < whole / (whole - 100));
+  for (StepItem& one : step.items) one.shape.grid_x = 100;
+  CHECK(!advice_of(forecast(step, node), AppChange::side_by_side));
+}
+
 TEST_CASE("a host that never waits is no faster than what it asks for") {
   AppStep step;
   step.items.assign(

@@ -119,11 +119,13 @@ std::string short_text(const AppAdvice& one, bool is_first) {
   switch (one.change) {
     case AppChange::pinned: return is_first ? "Pinned" : "pinned";
     case AppChange::behind: return is_first ? "With copies behind the kernels" : "with copies behind the kernels";
+    case AppChange::chunks: return is_first ? "In chunks" : "in chunks";
+    case AppChange::side_by_side: return is_first ? "With small kernels at once" : "with small kernels at once";
     case AppChange::batched: return is_first ? "With small copies together" : "with small copies together";
     case AppChange::graph: return is_first ? "As a graph" : "as a graph";
     case AppChange::all: break;
   }
-  return "all of it";
+  return is_first ? "Together" : "all together";
 }
 
 }  // namespace

@@ -108,14 +108,17 @@ std::vector<AppKernel> kernels_of(const AppStep&, const MeasuredCosts&);
 
 // What can be changed about a step.
 enum class AppChange {
-  pinned,   // memory in place of pageable
-  behind,   // copies of the next step's input behind the kernels, of pinned memory
-  batched,  // small copies that follow each other
-  graph,    // in place of launches
-  all,      // of these together
+  pinned,        // memory in place of pageable
+  behind,        // copies of the next step's input behind the kernels, of pinned memory
+  chunks,        // copies and kernels in parts, each in its own stream, of pinned memory
+  side_by_side,  // kernels of few blocks
+  batched,       // small copies that follow each other
+  graph,         // in place of launches
+  all,           // of what was not said to need several streams, with copies behind the kernels
 };
 template <>
-inline constexpr std::array<std::string_view, 5> names_of<AppChange>{"pinned", "behind", "batched", "graph", "all"};
+inline constexpr std::array<std::string_view, 7> names_of<AppChange>{"pinned",  "behind", "chunks", "side-by-side",
+                                                                     "batched", "graph",  "all"};
 
 struct AppAdvice {
   AppChange change = AppChange::pinned;

@@ -7,18 +7,12 @@
 #include <numeric>
 #include <optional>
 
-#include "netpipe/model/record/copies.hpp"
+#include "netpipe/model/record/several_streams.hpp"
 #include "npgpu/model/record.hpp"
 
 namespace npgpu {
 
 namespace {
-
-bool is_copy_in(const StepItem& item) { return way_of(item) == CopyWay::to_device; }
-
-// How far a rate may be off where it was measured on another run or another card of that model, and where its own
-// interval is not known.
-constexpr double rate_off_by = 0.05;
 
 // A change of a step, as likely as can be said, and at its worst and best: what it gains lies between.
 struct ChangedStep {
@@ -56,35 +50,6 @@ void pin(AppStep& step, const StreamCosts& costs, double worse) {
     }
     item.return_us = std::max(0.0, item.return_us);
   }
-}
-
-// ---- copies behind kernels ----
-
-// Each copy in goes into a stream of its own, a step ahead: what followed it in its stream waits for the one that the
-// step before issued. A copy that blocks its caller stays. The number of those that went.
-std::size_t send_ahead(AppStep& step) {
-  std::size_t sent = 0;
-  constexpr std::uint32_t first_stream = 0xffff0000;
-  std::uint32_t streams = 0;
-  const std::size_t n = step.items.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    StepItem& copy = step.items[j];
-    if (!is_copy_in(copy) || copy.blocks) continue;
-    const std::uint32_t stream = copy.stream;
-    const auto follower = std::find_if(
-        step.items.begin() + static_cast<std::ptrdiff_t>(j) + 1, step.items.end(), [&](const StepItem& one) {
-          return one.activity != Activity::wait && one.stream == stream && !is_copy_in(one);
-        });
-    if (follower == step.items.end()) continue;
-    copy.stream = first_stream + streams++;
-    ++sent;
-    follower->after.push_back({j, 1});
-    // What waited for this very copy waits for what follows it.
-    for (StepItem& other : step.items)
-      if (other.activity == Activity::wait)
-        std::erase_if(other.after, [&](const StepItem::Dependence& d) { return d.item == j; });
-  }
-  return sent;
 }
 
 // ---- small copies together ----
@@ -230,7 +195,31 @@ class Gains {
 constexpr const char* independent =
     "if no copy needs what the step before it computes; the buffer it fills must be another one than the kernels read";
 constexpr const char* together_in_memory = "if the pieces can lie one behind the other on both sides";
+constexpr const char* parts_by_themselves = "if the kernels, on a part of the input, give that part of the output";
+constexpr const char* no_dependence = "if none of them needs what another one computes";
 constexpr const char* same_shapes = "if every step launches the same kernels on the same buffers";
+
+// A change that leaves more of the time than this is no better.
+constexpr double worth_it = 0.98;
+
+// In as many parts as gain most; of those within 1 % of that, the fewest.
+void add_chunks(Gains& gains, const ChangedStep& pinned, const MeasuredCosts& costs, bool has_pageable) {
+  std::vector<std::pair<std::uint32_t, double>> tried;
+  for (std::uint32_t chunks = 2; chunks <= 64; chunks *= 2)
+    if (AppStep cut = pinned.likely; cut_in_chunks(cut, costs, chunks, 0)) tried.emplace_back(chunks, played_us(cut));
+  if (tried.empty()) return;
+  const double best = std::ranges::min_element(tried, {}, [](const auto& one) { return one.second; })->second;
+  if (!(best < worth_it * played_us(pinned.likely))) return;
+  const std::uint32_t chunks =
+      std::ranges::find_if(tried, [&](const auto& one) { return one.second <= 1.01 * best; })->first;
+  ChangedStep cut = pinned;
+  cut.each([&](AppStep& s, double worse) { (void)cut_in_chunks(s, costs, chunks, worse); });
+  gains.add(
+      AppChange::chunks,
+      fmt::format("{}copies and kernels in {} chunks", has_pageable ? "pinned memory, and " : "", chunks), cut,
+      [](const StepItem& item) { return is_pageable_copy(item) || way_of(item) != CopyWay::elsewhere; }, true,
+      parts_by_themselves);
+}
 
 }  // namespace
 
@@ -261,6 +250,14 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
     gains.add(
         AppChange::behind, has_pageable ? "pinned memory, and copies behind the kernels" : "copies behind the kernels",
         ahead, [](const StepItem& item) { return is_pageable_copy(item) || is_copy_in(item); }, true, independent);
+  add_chunks(gains, pinned, costs, has_pageable);
+  ChangedStep at_once(step);
+  std::size_t kernels = 0;
+  at_once.each([&](AppStep& s, double worse) { kernels = put_side_by_side(s, costs, worse); });
+  if (kernels)
+    gains.add(
+        AppChange::side_by_side, fmt::format("{} kernels of few blocks side by side", kernels), at_once,
+        [](const StepItem&) { return false; }, true, no_dependence);
   ChangedStep batched(step);
   Batches batches;
   batched.each([&](AppStep& s, double worse) { batches = batch(s, costs.costs, worse); });
@@ -279,13 +276,19 @@ AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
     batch(s, costs.costs, worse);
     make_graphs(s, costs, worse);
   });
+  std::vector<std::string> parts;
+  if (has_pageable) parts.emplace_back("pinned memory");
+  if (sent) parts.emplace_back("copies behind the kernels");
+  if (batches.copies) parts.emplace_back("small copies together");
+  if (nodes) parts.emplace_back("graphs");
   // Where one of them is as good as all, it is enough.
-  constexpr double better = 0.98;
   const auto least = std::ranges::min_element(of.advice, {}, &AppAdvice::step_us);
-  if (of.advice.size() > 1 && played_us(together.likely) / (1 + of.off_by) < better * least->step_us)
+  if (of.advice.size() > 1 && parts.size() > 1 &&
+      played_us(together.likely) / (1 + of.off_by) < worth_it * least->step_us)
     gains.add(
-        AppChange::all, "all of these", together, [](const StepItem& item) { return item.activity == Activity::copy; },
-        sent > 0, "under all of their conditions");
+        AppChange::all, fmt::format("{}", fmt::join(parts, ", ")), together,
+        [](const StepItem& item) { return item.activity == Activity::copy; }, sent > 0,
+        "under all of their conditions");
   std::ranges::stable_sort(of.advice, std::greater<>(), [](const AppAdvice& one) { return one.times.value; });
   if (gains.best()) of.played.push_back(std::move(*gains.best()));
   if (std::abs(of.off_by) > 0.05)

@@ -4,13 +4,10 @@
 #include <functional>
 #include <map>
 
-#include "npgpu/model/record.hpp"
+#include "netpipe/model/record/several_streams.hpp"
 
 namespace npgpu {
 
-namespace {
-
-// With registers and shared memory where the device's figures say what they allow, else by threads alone.
 double waves_of(const RecordShape& shape, const MeasuredCosts& costs) {
   const std::uint64_t blocks = std::max<std::uint64_t>(shape.blocks(), 1);
   try {
@@ -25,6 +22,8 @@ double waves_of(const RecordShape& shape, const MeasuredCosts& costs) {
     return slots ? static_cast<double>(blocks) / static_cast<double>(slots) : not_measured;
   }
 }
+
+namespace {
 
 AppBound bound_of(const AppKernel& k, double empty_us) {
   constexpr double short_by = 2, uneven_by = 1.25;
