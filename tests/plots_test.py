@@ -13,7 +13,7 @@ import tempfile
 from figures import PLOTS, PROGRAM, check, refused, run, script, traced, words  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
-from npgpu.plots import command, figure, loader, matrix, rate, ratios, samples  # noqa: E402
+from npgpu.plots import command, figure, latency, loader, matrix, panels, rate, ratios, samples  # noqa: E402
 
 ALL = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
@@ -192,8 +192,8 @@ def pictures(where, made):
         check(twice[0] == twice[1], f"the same trace gives the same {suffix}")
 
     text = words(where, "rate", real)
-    for word in ("Test GPU on node17: bandwidth of copies", "Bandwidth (GB/s)", "limit 2 GB/s", "1 MiB", "h2d pinned",
-                 "d2h pageable", "Transfer size", "dots: perturbed sizes"):
+    for word in ("Test GPU on node17: bandwidth of copies", "Bandwidth (GB/s)", "limit 2 GB/s", "64 KiB", ">h2d<", ">pinned<",
+                 ">d2h<", ">pageable<", "Transfer size", "dots: perturbed sizes"):
         check(word in text, f"rate does not say '{word}'")
     check("SIMULATED" not in text, "a measurement is not called simulated")
     check("Gbit/s" in words(where, "rate", real, "--gbit"), "--gbit")
@@ -202,6 +202,9 @@ def pictures(where, made):
     check("limit 4 GB/s both ways" in text, "the limit of both directions")
     text = words(where, "latency", real)
     check("5 us + bytes / 1 GB/s" in text and "10 us" in text and "Latency" in text, "latency shows the fit and its units")
+    poor = series(SIZES)
+    poor["lanes"][0]["curve"]["fit_worst_residual"] = 0.26
+    check("us + bytes" not in words(where, "latency", write(os.path.join(where, "poor.json"), [poor])), "a line that misses a point by 26 % is none")
     check("us + bytes" not in words(where, "latency", real, "--no-fit"), "--no-fit")
     text = words(where, "ratios", real)
     check("a few bytes more or less" in text and "pageable" not in text, "ratios: of two directions nothing is comparable but sizes")
@@ -214,6 +217,8 @@ def pictures(where, made):
     cold = write(os.path.join(where, "cold.json"), [series(SIZES), series(SIZES, cache="cold")])
     text = words(where, "rate", cold)
     check(">warm<" in text and ">cold<" in text, "the legend names the curve with warm caches")
+    of_a_direction(where, many)
+    nothing_is_cut(where)
     style = figure.styles(["a", "b", "c"])
     check(len({s[0] for s in style.values()}) == len({s[2] for s in style.values()}) == 3, "markers as well as colours")
 
@@ -222,6 +227,64 @@ def pictures(where, made):
     check("font: 18px" in text or "font-size: 18px" in text or "18px" in text, "--font-size")
     width = lambda *more: matplotlib.image.imread(picture(where, real, *more)).shape[1]
     check(1.7 < width("--width", "10") / width("--width", "5") < 2.3, "--width")
+
+
+def drawn_in(picture):
+    """{title of a panel: [(colours of its curves, of names beside them)]}."""
+    colors = lambda ax: [matplotlib.colors.to_hex(line.get_color()) for line in ax.lines if line.get_transform() == ax.transData and len(line.get_xdata()) > 9]
+    return {ax.get_title(loc="left"): (set(colors(ax)) - {figure.GREY}, [t.get_text() for t in ax.texts if t.xycoords == ("axes fraction", "data")])
+            for ax in picture.axes if ax.get_visible()}
+
+
+def of_a_direction(where, many):
+    """A panel for each direction and pattern; a case has one colour in all of them, in every figure, and by itself."""
+    found = drawn_in(rate.draw(many))
+    check(list(found) == ["h2d", "d2h", "h2d pingpong", "d2h pingpong", "h2d + d2h duplex", "d2h + h2d duplex"], f"panels: {list(found)}")
+    pinned, pageable = (figure.COLORS[i].lower() for i in (0, 1))
+    check(all(colors == {pinned, pageable} for colors, _ in found.values()), f"colours: {found}")
+    check(found["h2d"][1][:2] == ["limit 2 GB/s", "pinned"] or {"pinned", "pageable"} <= set(found["h2d"][1]), f"names at the ends: {found}")
+    check({"h2d pinned", "d2h pinned", "both pinned"} <= set(found["h2d + d2h duplex"][1]), f"names of lanes: {found}")
+    for draw in (rate.draw, latency.draw, ratios.draw):
+        (colors, _), = [its for _, its in zip(range(1), drawn_in(draw(many, case="transfers:2,0" if draw is ratios.draw else "transfers:2")).values())]
+        check(colors == {pageable}, f"alone, pageable is {pageable}: {colors}")
+    check(all(figure.contrast_to_white(np.array(figure.ink_of(color))) >= 4.5 for color in figure.COLORS) and
+          figure.ink_of("#0072B2") == matplotlib.colors.to_rgb("#0072B2"), "text can be read in every colour")
+    check(np.allclose(figure.spread([5, 5, 20], [4, 4, 4], 100), [3, 7, 20]) and np.allclose(figure.spread([99, 98.5], [4, 4], 100), [94, 98]),
+          "names that would overlap move apart, within the axes")
+
+
+def outside(picture):
+    """What is drawn of data beyond its axes."""
+    picture.draw_without_rendering()
+    found = []
+    for ax in picture.axes:
+        box = ax.bbox.padded(1.0)
+        for line in ax.lines:
+            if line.get_transform() == ax.transData:
+                found += [xy for xy in ax.transData.transform(line.get_xydata()) if np.isfinite(xy).all() and not box.contains(*xy)]
+        for band in ax.collections:
+            for path in band.get_paths() if not band.get_offset_transform() == ax.transData else []:
+                found += [xy for xy in band.get_transform().transform(path.vertices) if np.isfinite(xy).all() and not box.contains(*xy)]
+    return found
+
+
+def nothing_is_cut(where):
+    """Bands of 40 % lie within the axes; an interval that reaches four times the value neither sets the scale nor is cut."""
+    wide = series({2 ** k: 1 + k for k in range(20)})
+    for at, p in enumerate(wide["lanes"][0]["points"]):
+        for key in ("time_us", "rate_bytes_per_s"):
+            value = p[key]["value"]
+            p[key].update({"low": 0.6 * value, "high": 1.4 * value} if at != 12 else {"low": 0.1 * value, "high": 5 * value})
+    path = write(os.path.join(where, "wide.json"), [wide])
+    for draw, how in ((rate.draw, {}), (rate.draw, {"log": True}), (latency.draw, {})):
+        picture = draw(path, **how)
+        check(not outside(picture), f"{draw.__module__} {how}: beyond the axes: {outside(picture)}")
+        (ax,) = picture.axes
+        hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
+        check([line.get_xdata().tolist() for line in hollow] == [[2 ** 12]], f"{draw.__module__}: the one that is hardly known is hollow")
+    check("hollow: no better known than to 50 %" in words(where, "rate", path), "and the figure says so")
+    (ax,) = rate.draw(path).axes
+    check(ax.get_ylim()[1] < 2 * 1.4 * max(p["rate_bytes_per_s"]["value"] for p in wide["lanes"][0]["points"]) * 1e-9 + 2.3, "the scale is of the others")
 
 
 def picture(where, trace, *arguments):
@@ -240,11 +303,35 @@ def a_matrix(where, made):
     titles = {matrix.title({"unit": "us", "pattern": pattern}) for pattern in ("chase", "atomic", "flag")}
     check(len(titles) == 3 and all("(ns)" in t for t in titles), f"latencies have titles of their own: {titles}")
     picture = matrix.draw(path)
-    panels = [ax for ax in picture.axes if ax.get_visible()]
+    panels = [ax for ax in picture.axes if ax.images]
     check(picture._suptitle.get_ha() == "left" and all(ax.get_title(loc="left") and not ax.get_title() for ax in panels),
           "matrix: titles stand at the left, as in all figures")
     inked("matrix", path, png, 0.3, 1, 6)
+    better_is_yellow(where)
     refused("no matrix", "matrix", made, "-o", png)
+
+
+def better_is_yellow(where):
+    """The same end of the scale for the higher rate and the shorter time; and each unit has its colour bar."""
+    devices = [{"id": f"cuda:{i}", "name": "Test GPU", "simulated": False} for i in range(2)]
+    cell = lambda a, b, value, verdict="ok": {"source": f"cuda:{a}", "target": f"cuda:{b}", "access": "write", "bytes": 8, "verdict": verdict,
+                                              "value": estimate(value), "doubtful": False, "limit": None}
+    one = lambda unit, pattern, here, there: {"unit": unit, "pattern": pattern, "executor": "copy-engine", "both_ways": False, "access": "write",
+                                              "cells": [cell(0, 1, here), cell(1, 0, there, "slow")]}
+    node = {"devices": devices, "matrices": [one("bytes per second", "stream", 400e9, 100e9), one("us", "chase", 0.5, 2.0)]}
+    path = write(os.path.join(where, "node.json"), [], matrix=node)
+    picture = matrix.draw(path)
+    panels_of = [ax for ax in picture.axes if ax.images]
+    colors = [[image.cmap(image.norm(image.get_array()[at])) for at in ((0, 1), (1, 0))] for ax in panels_of for image in ax.images]
+    check(len(colors) == 2 and colors[0][0] != colors[0][1], f"{colors}")
+    fastest = matplotlib.colormaps["viridis"](1.0)
+    check(colors[0][0] == fastest and np.allclose(colors[1][0], matplotlib.colormaps["viridis"](0.75), atol=0.02), f"better is yellow: {colors}")
+    check(np.allclose(colors[1][1], matplotlib.colormaps["viridis"](0.0)), "the longest time is dark")
+    labels = [ax.get_xlabel() for ax in picture.axes if not ax.images]
+    check(sorted(labels) == ["GB/s, more is better", "ns, less is better"], f"colour bars: {labels}")
+    check(all(len(ax.patches) == 1 for ax in panels_of), "what is slow has a frame")
+    node["matrices"][0]["cells"][0]["value"] = estimate(None)
+    check("x: no valid copy" in words(where, "matrix", write(path, [], matrix=node)), "a pair without a valid copy is marked")
 
 
 def numa_nodes(where, made):

@@ -2,6 +2,8 @@
 
 All figures are the program's: of the corners by 'npgpu report', of the parameters by 'npgpu derive', of the kernel and
 the job by 'npgpu predict'. The job is that of docs/streams.md unless options say another: y = a x over 16 Mi floats."""
+import re
+
 import numpy as np
 
 from npgpu import program
@@ -37,6 +39,11 @@ def asked(command, trace, kind, version, *more):
     return document
 
 
+def spaced(size):
+    """64MiB: 64 MiB."""
+    return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", size)
+
+
 def draw_corners(axes, probes, kind, title):
     """Blocks on all multiprocessors and one block, over the threads of a block; the four ends are the corners."""
     operation, form = OPERATION[kind]
@@ -59,6 +66,7 @@ def draw_corners(axes, probes, kind, title):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.margins(y=0.15)
+    axes.yaxis.set_minor_locator(figure.NullLocator())
     axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
     axes.set_ylabel(corners.UNITS[kind])
@@ -74,10 +82,10 @@ def draw_parameters(axes, device):
         y = 0.93 - row * 0.125
         text, interval = "not measured", ""
         if estimate and loader.usable(estimate):
-            text = f"{figure.digits(estimate['value'] * scale)} {unit}".rstrip()
+            text = f"{estimate['value'] * scale:.4g} {unit}".rstrip()
             low, high = (loader.number(estimate[k]) for k in ("low", "high"))
             if np.isfinite(low + high):
-                interval = f"{figure.digits(low * scale)} .. {figure.digits(high * scale)}"
+                interval = f"{low * scale:.4g} .. {high * scale:.4g}" if low < high else "exact"
         axes.text(0, y, name, transform=axes.transAxes, va="center", fontweight="bold", fontsize=8)
         axes.text(0.25, y, text, transform=axes.transAxes, va="center", fontsize=8)
         axes.text(0.56, y, interval, transform=axes.transAxes, va="center", fontsize=8, color=GREY)
@@ -106,16 +114,18 @@ def draw_streams(axes, job):
     streams = loader.numbers(job["candidates"], "streams")
     ms, low, high = (loader.numbers(job["candidates"], f"{k}_us") / 1e3 for k in ("time", "low", "high"))
     axes.plot(streams, ms, color=COLORS[0])
-    axes.fill_between(streams, low, high, color=COLORS[0], alpha=0.25, linewidth=0)
+    axes.fill_between(streams, low, high, color=COLORS[0], alpha=figure.BAND, linewidth=0)
+    axes.annotate("a chunk in each stream", (streams[0], ms[0]), xytext=(6, 2), textcoords="offset points", color=COLORS[0], fontsize=8)
     advised = job["advised"]
-    axes.plot(advised["streams"], advised["time_us"] / 1e3, "o", color=COLORS[1], markersize=7)
-    axes.annotate(job["answer"], (advised["streams"], advised["time_us"] / 1e3), xytext=(0, 40),
-                  textcoords="offset points", ha="center" if advised["streams"] > 6 else "left", color=COLORS[1], fontsize=8,
-                  arrowprops={"arrowstyle": "-", "color": COLORS[1], "linewidth": 0.8})
+    at = advised["streams"], advised["time_us"] / 1e3
+    axes.plot(*at, "o", color=COLORS[1], markersize=7)
+    # Below the curve, where nothing is.
+    axes.annotate("advised: " + job["answer"].replace(": ", ":\n", 1), at, xytext=(0, -12), textcoords="offset points", va="top",
+                  ha="left" if advised["streams"] < 16 else "right", color=figure.ink_of(COLORS[1]), fontsize=8)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
     axes.set_ylim(0, 1.08 * np.nanmax(high))
-    axes.set_xlabel("Streams, with a chunk in each; the band is the costs' 95 % interval")
+    axes.set_xlabel("Streams; band: the costs' 95 % interval")
     axes.set_ylabel("Time (ms)")
 
 
@@ -142,6 +152,6 @@ def draw(trace, case=None, device=None, **job):
     draw_kernel(picture.add_subplot(cells[1, :2]), said["kernel"])
     draw_streams(picture.add_subplot(cells[1, 2:]), said)
     figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device_name']}: from the corners to the number of streams",
-                    f"{chosen['bytes-in']} in, a kernel of {chosen['flops']} operations that moves {chosen['bytes-moved']}, {chosen['bytes-out']} out; "
+                    f"{spaced(chosen['bytes-in'])} in, a kernel of {int(float(chosen['flops'])):,} operations that moves {spaced(chosen['bytes-moved'])}, {spaced(chosen['bytes-out'])} out; "
                     "corners: blocks on all multiprocessors or one, with all threads or one")
     return picture

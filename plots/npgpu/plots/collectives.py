@@ -1,6 +1,6 @@
 """Collectives by size: bus bandwidth with what the links allow, and time, a line for each operation.
 
-The dashed line is the limit of the bus bandwidth of the first operation, by copies at once. Bars are 95 % intervals."""
+The dashed line is the limit of the bus bandwidth of the first operation, by copies at once. Bands are 95 % intervals."""
 import json
 
 from npgpu.plots import figure, loader
@@ -21,13 +21,6 @@ def name_of(case):
     return ", ".join(words)
 
 
-def columns(points, key, factor=1.0):
-    """Values, and distances to both ends of the interval."""
-    values = loader.numbers(points, key, "value") * factor
-    low, high = (loader.numbers(points, key, part) * factor for part in ("low", "high"))
-    return values, [values - low, high - values]
-
-
 @figure.drawn
 def draw(trace, case=None):
     """Bus bandwidth and time of collectives over size."""
@@ -38,15 +31,16 @@ def draw(trace, case=None):
     series = [(one, points) for one, points in series if points]
     if not series:
         raise loader.BadTrace(f"{first}: holds no collectives with a figure")
-    picture, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7, 7.2))
+    picture, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7.4, 7.2), layout="constrained")
     style = figure.styles([name_of(one["case"]) for one, _ in series])
+    ends, vague = {above: [], below: []}, False
     for one, points in series:
         label = name_of(one["case"])
-        color, dashes, marker = style[label]
-        sizes = [p["bytes"] for p in points]
+        sizes = loader.numbers(points, "bytes")
         for axes, key, factor in ((above, "bus_bytes_per_s", 1e-9), (below, "time_us", 1)):
-            values, ends = columns(points, key, factor)
-            axes.errorbar(sizes, values, yerr=ends, color=color, linestyle=dashes, marker=marker, markersize=3, linewidth=1, label=label)
+            values, low, high = (loader.numbers(points, key, part) * factor for part in ("value", "low", "high"))
+            vague |= figure.draw_points(axes, sizes, values, low, high, style[label])
+            ends[axes].append((sizes[-1], values[-1], label, style[label][0]))
     studies = report.get("collective_studies", [])
     limits = [o["limit_bus_bytes_per_s"] for study in studies for o in study["operations"] if o["limit_bus_bytes_per_s"]]
     if limits:
@@ -55,10 +49,10 @@ def draw(trace, case=None):
     figure.time_axis(below, "time")
     smallest, largest = (f(p["bytes"] for _, points in series for p in points) for f in (min, max))
     figure.size_axis(below, smallest, largest, label="Size")
-    above.legend(loc="best", fontsize=7)
     names = sorted({one["device_name"] for one, _ in series})
     simulated = "SIMULATED " if any(one["simulated"] for one, _ in series) else ""
     gpus = len(series[0][0]["case"]["devices"].split(","))
-    figure.headline(picture, f"{simulated}{gpus} x {', '.join(names)}: collectives", "dashed: what the links allow, by copies at once" if limits else "")
-    picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
+    figure.headline(picture, f"{simulated}{gpus} x {', '.join(names)}: collectives", "; ".join(
+        filter(None, ("dashed: what the links allow, by copies at once" if limits else "", figure.HOLLOW if vague else ""))))
+    figure.label_ends(picture, ends)
     return picture

@@ -11,8 +11,9 @@ PROG = "npgpu.plots"
 FIGURES = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives", "timeline", "matrix", "numa", "universality",
            "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead")
 TABLES = ("partition_tables", "gemm_tables")
+OF_SEVERAL = ("universality",)  # traces: one beside others
 # What is drawn of every trace: names of pictures, and how they are drawn where that is not the usual way.
-ALL = {**{name: (name, {}) for name in FIGURES}, "corners": ("corners", {"probe": "compute"}),
+ALL = {**{name: (name, {}) for name in FIGURES if name not in OF_SEVERAL}, "corners": ("corners", {"probe": "compute"}),
        "corners_bandwidth": ("corners", {"probe": "bandwidth"})}
 
 

@@ -43,9 +43,10 @@ def draw(trace, case=None, probe="compute"):
         raise loader.BadTrace(f"{loader.first(trace)}: holds no usable point of a probe {probe}")
     probes = [p for p in probes if (p.trace, p.device) == (probes[0].trace, probes[0].device)]
     label = lambda p: " ".join([p.case["operation"], p.case["type"]] + ([p.case["form"]] if probe == "bandwidth" else []))
-    style = figure.styles([label(p) for p in probes])
+    style = figure.case_styles(probes, lambda p: label(p) if p.case["probe"] == probe else None)
     picture, (left, right) = figure.grid([("", None)] * 2)
-    handles = {}
+    picture.set_size_inches(10.4, 3.6)
+    ends = {left: [], right: []}
     for p in probes:
         color, _, marker = style[label(p)]
         rates = rates_of(p)
@@ -59,7 +60,9 @@ def draw(trace, case=None, probe="compute"):
                        lambda q: q["threads"] == 1 and q["ilp"] == 1 and q["blocks"] % units == 0)
         for curve, axes, dashes in ((one, left, (0, (4, 1.5))), (full, left, "-"), (thin, right, "-")):
             if curve is not None:
-                handles[label(p)], = axes.plot(curve[0], curve[1] * 1e-9, color=color, linestyle=dashes, marker=marker, markersize=3.2)
+                axes.plot(curve[0], curve[1] * 1e-9, color=color, linestyle=dashes, marker=marker, markersize=3.2)
+                if curve is not one:
+                    ends[axes].append((curve[0][-1], curve[1][-1] * 1e-9, label(p), color))
         if p.document["limit_per_s"]:
             left.axhline(p.document["limit_per_s"] * 1e-9, color=color, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
     for axes, what, title in ((left, "Threads of a block", "full blocks: on all units, dashed on one"),
@@ -78,5 +81,5 @@ def draw(trace, case=None, probe="compute"):
     left.set_ylabel(UNITS[probe])
     figure.headline(picture, figure.title_of(probes, WHAT[probe]), "best of the measured shapes; dotted: limits" if any(
         p.document["limit_per_s"] for p in probes) else "best of the measured shapes")
-    picture.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
+    figure.label_ends(picture, ends)
     return picture

@@ -27,7 +27,7 @@ def draw(trace, case=None):
     if not groups:
         raise loader.BadTrace(f"{first}: holds no energy of a byte or an operation")
     tall = max(len(some) for some in groups.values())
-    picture, all_axes = plt.subplots(1, len(groups), figsize=(5.2 * len(groups), 1.4 + 0.34 * tall), squeeze=False)
+    picture, all_axes = plt.subplots(1, len(groups), figsize=(5.2 * len(groups), 1.4 + 0.34 * tall), squeeze=False, layout="constrained")
     for axes, (name, some) in zip(all_axes[0], groups.items()):
         for at, f in enumerate(some):
             each = f["each_pj"]
@@ -43,6 +43,5 @@ def draw(trace, case=None):
         axes.set_xlabel(f"pJ a{'n operation' if name == 'operations' else ' byte'} over idle")
     devices = sorted({f"{f['device']} ({f['device_name']})" for f in costs})
     simulated = "SIMULATED " if any(f["simulated"] for f in costs) else ""
-    figure.headline(picture, f"{simulated}{', '.join(devices)}: energy", "hatched: the clock was lowered")
-    picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
+    figure.headline(picture, f"{simulated}{', '.join(devices)}: energy", "hatched: the clock was lowered" if any(f["clock_lowered"] for f in costs) else "")
     return picture

@@ -7,6 +7,8 @@ import numpy as np
 from npgpu.plots import figure, loader
 from npgpu.study import scores
 
+# A model has one colour in all figures.
+MODEL_COLORS = dict(zip(("simulator", "c.c. 1.x corrected", "c.c. 2.x", "van Werkhoven 2014", "Veneva & Imamura 2025"), figure.COLORS))
 COMMAND = "python -m npgpu.study TRACE --json"
 
 

@@ -5,18 +5,26 @@ import io
 import math
 import os
 
+import matplotlib
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullLocator
+import numpy as np
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, Locator, MaxNLocator, NullLocator
 
 from npgpu import output
 from npgpu.plots import loader
 
-# Okabe & Ito's colours, which the colour-blind tell apart; the order keeps neighbours unlike. Black comes late.
-COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00"]
+# Okabe & Ito's colours, which the colour-blind tell apart, and four of Tol's for what comes late; the order keeps neighbours
+# unlike. The first eight are the names that figures use.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00",
+          "#882255", "#44AA99", "#332288", "#999933"]
 DASHES = ["-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5))]
 MARKERS = "osD^vP*X"
 GREY = "#666666"
-FEW_DECADES = 200  # the largest over the smallest
+BAND = 0.25  # of an interval's colour
+VAGUE = 0.5  # of its value: an interval that reaches farther would be all that a figure shows
+HOLLOW = f"hollow: no better known than to {100 * VAGUE:.0f} %"
+FAR = 0.85  # of the axes' width: an end left of it is named where it is
+MOST_TICKS = 9
 MOST = len(COLORS) * len(DASHES)
 
 LOOK = {
@@ -151,8 +159,29 @@ def time_text(us):
     return f"{digits(us / scale)} {unit}"
 
 
+class LogTicks(Locator):
+    """Powers of ten, with 2 and 5 times them where they are few, or powers of two; between neighbours round steps. One label
+    is no scale."""
+
+    def __init__(self, base=10):
+        self.base = base
+
+    def __call__(self):
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin, vmax):
+        if not 0 < vmin < vmax < np.inf:
+            return []
+        powers = np.arange(np.floor(np.log(vmin) / np.log(self.base)), np.ceil(np.log(vmax) / np.log(self.base)) + 1)
+        for parts, enough in (((1,), 4), ((1, 2, 5), 3)) if self.base == 10 else (((1,), 3),):
+            ticks = [t for power in powers for part in parts if vmin <= (t := part * float(self.base) ** power) <= vmax]
+            if len(ticks) >= enough:
+                return ticks[::-(-len(ticks) // MOST_TICKS)]
+        return [t for t in MaxNLocator(4).tick_values(vmin, vmax) if vmin <= t <= vmax]
+
+
 def time_axis(axes, label):
-    """Logarithmic. Where it has few powers of ten, 2 and 5 times a power have labels, too: one label is no scale."""
+    """Logarithmic."""
     axes.set_yscale("log")
 
     def text(us, _):
@@ -162,14 +191,9 @@ def time_axis(axes, label):
         narrow = high < 1.1 * low
         return f"{us / scale:.{2 + math.ceil(math.log10(high / (high - low)))}g} {unit}" if narrow else time_text(us)
 
+    axes.yaxis.set_major_locator(LogTicks())
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(text))
-
-    def between(us, _):
-        low, high = axes.get_ylim()
-        return text(us, None) if high < FEW_DECADES * low else ""
-
-    axes.yaxis.set_minor_locator(LogLocator(base=10, subs=(2, 5)))
-    axes.yaxis.set_minor_formatter(FuncFormatter(between))
     axes.set_ylabel(label)
 
 
@@ -190,20 +214,6 @@ def size_axis(axes, smallest, largest, narrow=False, label="Transfer size"):
     axes.set_xlabel(label)
 
 
-def panels_of(curves):
-    """Curves by what they move where: [(title, [curve])]. One panel where there are few."""
-    if len(curves) <= 5:
-        return [("", curves)]
-    panels = {}
-    for c in curves:
-        direction = c.series.case["direction"]
-        lanes = [lane["name"] for lane in c.series.document["lanes"]]
-        way = "" if c.series.case["pattern"] == "stream" else " " + c.series.case["pattern"]
-        direction = " + ".join(lanes) if len(lanes) > 1 else direction
-        panels.setdefault(direction + way, []).append(c)
-    return list(panels.items())
-
-
 def styles(labels):
     """Colour, dashes and marker for each label, the same in every panel."""
     order = list(dict.fromkeys(labels))
@@ -213,9 +223,30 @@ def styles(labels):
             for i, label in enumerate(order)}
 
 
-def grid(panels):
+def ink_of(color):
+    """The colour for text: dark enough to be read on white."""
+    rgb = np.array(matplotlib.colors.to_rgb(color))
+    while contrast_to_white(rgb) < 4.5:
+        rgb *= 0.95
+    return tuple(rgb)
+
+
+def contrast_to_white(rgb):
+    """As the Web Content Accessibility Guidelines define it."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05)
+
+
+def case_styles(series, key):
+    """What `styles` has for each case, by its `key(series)`; None is no case of the figure. All cases of the traces count,
+    whether --case names them or not, so that a case has one style in all figures of a trace."""
+    traces = {id(s.trace): s.trace for s in series}.values()
+    return styles([k for trace in traces for s in trace.kinds[series[0].kind] if (k := key(s)) is not None])
+
+
+def grid(panels, most=3):
     """A figure with one pair of axes a panel, and room for title and legend."""
-    across = min(3, len(panels))
+    across = min(most, len(panels))
     down = -(-len(panels) // across)
     width = {1: 6.4, 2: 8.6, 3: 10.4}[across]
     height = 4.0 if len(panels) == 1 else 2.75 * down + 0.5
@@ -226,59 +257,69 @@ def grid(panels):
 
 
 def headline(figure, title, subtitle):
-    figure.suptitle((title if CHOSEN.title is None else CHOSEN.title) + ("\n" if subtitle else ""), x=0.012, ha="left", fontweight="bold")
+    figure.suptitle((title if CHOSEN.title is None else CHOSEN.title) + ("\n" * (1 + subtitle.count("\n")) if subtitle else ""), x=0.012, ha="left", fontweight="bold")
     if subtitle:
         figure.draw_without_rendering()  # lays the title out, so that the second line can stand below it
         box = figure._suptitle.get_window_extent().transformed(figure.transFigure.inverted())
         figure.text(0.012, box.y0, subtitle, ha="left", va="bottom", fontsize=9, color=GREY)
 
 
-def draw_line(axes, curve, y, low, high, style, **more):
-    """Line and band through the sizes that were asked for; dots are their perturbed neighbours."""
+def is_vague(value, low, high):
+    """Of arrays: whose interval reaches so far from the value that its ends are none of a figure's."""
+    return np.maximum(high - value, value - low) > VAGUE * np.abs(value)
+
+
+def draw_points(axes, x, y, low, high, style, **more):
+    """Line and band. A point of a vague interval is hollow and without band, so that it does not set the scale.
+    Returns whether there is such a point."""
     color, dashes, marker = style
-    main = ~curve.perturbed
-    axes.plot(curve.bytes[main], y[main], color=color, linestyle=dashes, marker=marker, markersize=3.2, markeredgewidth=0,
-              markevery=max(1, int(main.sum()) // 14), **more)
-    axes.fill_between(curve.bytes[main], low[main], high[main], color=color, alpha=0.25, linewidth=0)
-    if curve.perturbed.any():
-        axes.plot(curve.bytes[~main], y[~main], color=color, linestyle="none", marker=".", markersize=3, alpha=0.7,
-                  markeredgewidth=0)
+    vague = is_vague(y, low, high)
+    axes.fill_between(x, np.where(vague, np.nan, low), np.where(vague, np.nan, high), color=color, alpha=BAND, linewidth=0)
+    axes.plot(x, y, color=color, linestyle=dashes, **{"linewidth": 1.2, **more})
+    marked = np.arange(len(x)) % max(1, len(x) // 14) == 0
+    for shown, fill in ((marked & ~vague, color), (vague, "white")):
+        axes.plot(x[shown], y[shown], color=color, linestyle="none", marker=marker, markersize=3.2, markerfacecolor=fill, markeredgewidth=0.7)
+    return bool(vague.any())
 
 
-def draw_panels(series, what, draw, wanted=lambda curve: True):
-    """The common frame of rate and latency: panels, colours, legend or direct labels, titles. `draw(axes, curves, of)`
-    draws the curves of a panel; of(curve) is (colour, dashes, marker). Returns the figure."""
-    curves = loader.curves_of(series)  # all of them, so that a curve has one colour in every figure of a trace
-    panels = panels_of(curves)
-    by_panel = len(panels) > 1
-    # Within panels, direction and pattern are the panel's title; unless lanes differ in it.
-    words = []
-    for c in curves:
-        own = dict(c.words)
-        if by_panel:
-            own["pattern"] = ""
-            if len(c.series.document["lanes"]) == 1:
-                own["direction"] = ""
-        words.append(own)
-    shared, labels = loader.shared_and_own(words)
-    style = styles(labels)
-    label_of = {id(c): label for c, label in zip(curves, labels)}
+def spread(wanted, heights, room):
+    """Places near the wanted ones at which labels of these heights do not overlap, from 0 to `room` where they fit: those
+    that would overlap move as one, as little as can be."""
+    below = np.concatenate([[0], np.cumsum((np.array(heights[:-1]) + heights[1:]) / 2)])
+    blocks = []  # [mean, how many]
+    for place in np.array(wanted) - below:
+        blocks.append([place, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (a, n), (b, m) = blocks[-2:]
+            blocks[-2:] = [[(a * n + b * m) / (n + m), n + m]]
+    places = np.concatenate([[mean] * count for mean, count in blocks])
+    first = heights[0] / 2
+    return np.clip(places, first, max(first, room - below[-1] - heights[-1] / 2)) + below
 
-    panels = [(title, [c for c in inside if wanted(c)]) for title, inside in panels]
-    panels = [(title, inside) for title, inside in panels if inside]
-    if not panels:
-        raise loader.BadTrace(f"{series[0].trace.path}: holds no usable point of one direction alone")
-    figure, axes = grid(panels)
-    for ax, (title, inside) in zip(axes, panels):
-        draw(ax, inside, lambda c: style[label_of[id(c)]])
-        ax.set_title(title, loc="left", fontweight="bold")
-        size_axis(ax, min(c.bytes.min() for c in inside), max(c.bytes.max() for c in inside),
-                  narrow=len(panels) > 1)
-    dots = "; dots: perturbed sizes" if any(c.perturbed.any() for c in curves) else ""
-    headline(figure, title_of(series, what), shared + dots)
-    drawn = [label_of[id(c)] for _, inside in panels for c in inside]
-    used = [l for l in dict.fromkeys(labels) if l and l in drawn]
-    if used:
-        handles = [plt.Line2D([], [], color=style[l][0], linestyle=style[l][1], marker=style[l][2], markersize=3.2) for l in used]
-        figure.legend(handles, used, loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=min(len(used), 3, max(2, len(panels))))
-    return figure
+
+def label_ends(figure, labels, size=8):
+    """Names at curves' ends: {axes: [(x, y, text, colour)]}; at the right of the axes, with a line from the curve, or right at
+    an end that is far from there. Limits of the axes are set before."""
+    away = 12  # points
+    texts = {}
+    for ax, its in labels.items():
+        for x, y, text, color in its:
+            at = dict(va="center", textcoords="offset points", fontsize=size, color=ink_of(color), annotation_clip=False)
+            if place_of(ax, x, y)[0] < FAR:
+                ax.annotate(text, (x, y), xytext=(6, 0), **at, bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1})
+            else:
+                texts.setdefault(ax, []).append((ax.annotate(text, (1, y), xycoords=("axes fraction", "data"), xytext=(away + 2, 0), **at), x, y, color))
+    figure.draw_without_rendering()  # only now is known how large axes and texts are
+    points = 72 / figure.dpi
+    for ax, its in texts.items():
+        width, height = ax.bbox.width * points, ax.bbox.height * points
+        its = sorted(((*place_of(ax, x, y), text, color) for text, x, y, color in its), key=lambda it: it[1])
+        places = spread([y * height for _, y, _, _ in its], [text.get_window_extent().height * points + 1 for _, _, text, _ in its], height)
+        for place, (x, y, text, color) in zip(places, its):
+            text.xyann = (away + 2, place - y * height)
+            ax.plot([x, 1 + away / width], [y, place / height], color=color, linewidth=0.6, alpha=0.7, transform=ax.transAxes, clip_on=False)
+
+
+def place_of(axes, x, y):
+    """As parts of the axes' width and height."""
+    return axes.transAxes.inverted().transform(axes.transData.transform((x, y)))

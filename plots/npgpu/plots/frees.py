@@ -1,7 +1,7 @@
 """What follows freed memory: how long reads of the device's memory are slower, over the bytes that were freed.
 
 A filled marker is the median time until reads are as fast as before; a hollow one the time of the call itself where no
-read was slower. The bar is the 95 % interval of a filled one."""
+read was slower. The band is the 95 % interval of filled ones."""
 import numpy as np
 
 from npgpu.plots import figure, loader
@@ -30,6 +30,11 @@ def slope_of(series):
     return float(np.median(slopes)) if slopes else np.nan
 
 
+def name_of(series):
+    """What frees, and where; of another call nothing."""
+    return (series.case["call"], series.trace.name, series.device) if series.case["call"] in NAMES else None
+
+
 def options():
     return figure.options(__doc__, "frees.png", "calls")
 
@@ -43,20 +48,17 @@ def draw(trace, case=None):
         raise loader.BadTrace(f"{loader.first(trace)}: holds no calls that free memory (npgpu calls --call free)")
     several = len({(c.trace.name, c.device) for c, _ in drawn}) > 1
     labels = [NAMES[c.case["call"]] + (f" {c.trace.name} {c.device}" if several else "") for c, _ in drawn]
-    style = figure.styles(labels)
+    style = figure.case_styles([c for c, _ in drawn], name_of)
     picture, (axes,) = figure.grid([("", drawn)])
-    for (series, (size, low, median, high, slower)), label in zip(drawn, labels):
-        color, dashes, marker = style[label]
+    for series, (size, low, median, high, slower) in drawn:
+        color, dashes, marker = style[name_of(series)]
         axes.plot(size, median, color=color, linestyle=dashes, linewidth=1)
-        axes.plot([], [], color=color, linestyle=dashes, marker=marker, markersize=5, label=label)
         for shown, fill in ((slower > 0, color), (slower == 0, "none")):
             axes.plot(size[shown], median[shown], color=color, linestyle="none", marker=marker, markersize=5,
                       markerfacecolor=fill)
-        known = np.isfinite(low) & np.isfinite(high) & (slower > 0)
-        axes.vlines(size[known], low[known], high[known], color=color, linewidth=1)
+        known = ~figure.is_vague(median, low, high) & (slower > 0)
+        axes.fill_between(size, np.where(known, low, np.nan), np.where(known, high, np.nan), color=color, alpha=figure.BAND, linewidth=0)
     axes.set_yscale("log")
-    middles = np.concatenate([t[2] for _, t in drawn])
-    axes.set_ylim(middles.min() / 2, middles.max() * 2)  # whatever the intervals of few visits reach
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: figure.digits(v)))
     axes.set_ylabel("Until reads are as fast as before (ms)")
     figure.size_axis(axes, min(t[0].min() for _, t in drawn), max(t[0].max() for _, t in drawn), label="Memory that was freed")
@@ -64,5 +66,6 @@ def draw(trace, case=None):
     said = f"after cudaFree the driver clears {' and '.join(f'{r:.0f}' for r in rates)} GB/s" if rates else ""
     figure.headline(picture, figure.title_of([c for c, _ in drawn], "what follows freed memory"), said)
     if len(drawn) > 1:
-        picture.legend(loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=2)
+        figure.label_ends(picture, {axes: [(size[-1], median[-1], label, style[name_of(c)][0])
+                                           for (c, (size, _, median, _, _)), label in zip(drawn, labels)]})
     return picture

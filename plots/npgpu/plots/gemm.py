@@ -1,11 +1,15 @@
 """Products of square matrices over their size (Allada et al. 2009, figure 8): rates by what divides the size, and with copies.
 
-A panel for each type. Colours are the classes of sizes that `npgpu report` finds; crosses and diamonds are rates with the
-copies of A, B and C, in turn and in panels; the dashed line is the limit."""
+A row for each type: at the left by size, at the right by what divides it. Colours are the classes of sizes that `npgpu
+report` finds; crosses and diamonds are rates with the copies of A, B and C, in turn and in panels; the dashed line is the
+limit. Bars are 95 % intervals; hollow are rates that are no better known than to 50 %."""
 import numpy as np
 
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
+
+
+NEAR = 0.9  # of the largest size: sizes of so much are compared by what divides them
 
 
 def products(trace, case=None):
@@ -36,6 +40,10 @@ def divisor(n):
     return int(np.gcd(int(n), 64))
 
 
+def divisor_of(sizes):
+    return np.array([divisor(n) for n in sizes], dtype=int)
+
+
 def classes_of(series):
     """[(label, least divisor, most)], the fastest first; one without a label where nothing differs or is known."""
     classes = series.document.get("classes") or []
@@ -46,22 +54,26 @@ def classes_of(series):
     return [(f"divided by {words(c)}", c["least_divisor"], c["largest_divisor"]) for c in ordered]
 
 
-def draw_points(axes, columns, scale, **look):
-    n, low, value, high = columns
-    if len(n):
-        axes.errorbar(n, value * scale, yerr=[np.nan_to_num((value - low) * scale), np.nan_to_num((high - value) * scale)], **look)
+def draw_rates(axes, columns, scale, color, label, marker="o"):
+    """Points, and bars of those that are well known."""
+    x, low, value, high = columns
+    if len(x):
+        vague = figure.is_vague(value, low, high)
+        for shown, fill in ((~vague, "none" if marker in "xD" else color), (vague, "white")):
+            axes.plot(x[shown], value[shown] * scale, color=color, marker=marker, markersize=4, linestyle="none", markerfacecolor=fill)
+        known = ~vague & np.isfinite(low + high)
+        axes.vlines(x[known], low[known] * scale, high[known] * scale, color=color, linewidth=1)
+        axes.plot([], [], color=color, marker=marker, markersize=4, linestyle="none", markerfacecolor="none" if marker in "xD" else color, label=label)
 
 
 def dress(axes, series, across, title):
     """The limit, and what axes of rates are called."""
     if series.document["limit_per_s"]:
         axes.axhline(series.document["limit_per_s"] * 1e-9, color=GREY, linewidth=0.9, linestyle=(0, (5, 1.6)))
-    axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(across)
     axes.set_ylabel("GFLOP/s")
     axes.set_title(title, loc="left", fontweight="bold")
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.2), ncols=2)  # below: nothing is hidden
 
 
 def headed(picture, all_series, what):
@@ -83,16 +95,25 @@ def draw(trace, case=None):
     panels = [(p, copied.get((p.trace.name, p.device, p.case["type"]))) for p in without if rates(p, is_square)[0].size]
     if not panels:
         raise loader.BadTrace(f"{loader.first(trace)}: holds no usable product of squares without copies")
-    picture, grid = figure.grid([("", p) for p in panels])
-    for axes, (series, with_copies) in zip(grid, panels):
+    picture, grid = figure.plt.subplots(len(panels), 2, figsize=(8.6, 0.8 + 2.6 * len(panels)), squeeze=False, sharey="row", layout="constrained")
+    for (axes, divided), (series, with_copies) in zip(grid, panels):
         cores = max(p["blocks"] for p in series.points)
+        wanted = lambda p: is_square(p) and p["blocks"] == cores
+        largest = rates(series, wanted)[0].max()
         for (label, least, most), color in zip(classes_of(series), figure.COLORS):
-            columns = rates(series, lambda p: is_square(p) and p["blocks"] == cores and least <= divisor(p["n"]) <= most)
-            draw_points(axes, columns, 1e-9, color=color, marker="o", markersize=3.4, linestyle="none", linewidth=1, label=label)
+            columns = rates(series, lambda p: wanted(p) and least <= divisor(p["n"]) <= most)
+            near = columns[0] > NEAR * largest
+            draw_rates(axes, columns[:, ~near | (divisor_of(columns[0]) == 64)], 1e-9, color, label)
+            draw_rates(divided, np.array([divisor_of(columns[0][near]), *columns[1:, near]]), 1e-9, color, label)
         if with_copies:
-            for label, marker, wanted in (("copied in turn", "x", lambda p: p["panels"] == 1), ("copied in panels", "D", lambda p: p["panels"] > 1)):
-                columns = rates(with_copies, lambda p: is_square(p) and wanted(p))
-                draw_points(axes, columns, 1e-9, color="#000000", marker=marker, markersize=4.5, linestyle="none", linewidth=0.8,
-                            markerfacecolor="none", label=label)
+            for label, marker, chosen in (("copied in turn", "x", lambda p: p["panels"] == 1), ("copied in panels", "D", lambda p: p["panels"] > 1)):
+                draw_rates(axes, rates(with_copies, lambda p: is_square(p) and chosen(p)), 1e-9, "#000000", label, marker)
         dress(axes, series, "m = n = k", f"{series.device} {series.case['type']}")
+        dress(divided, series, f"Greatest divisor up to 64 of sizes near {largest:g}", "")
+        for ax in (axes, divided):
+            ax.set_xscale("log", base=2)
+            ax.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
+        divided.set_ylabel("")
+        drawn = {label: line for ax in (axes, divided) for line, label in zip(*ax.get_legend_handles_labels())}
+        divided.legend(drawn.values(), drawn.keys(), loc="upper left", bbox_to_anchor=(1, 1))
     return headed(picture, [series for series, _ in panels], "products of matrices")

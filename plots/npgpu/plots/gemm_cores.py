@@ -5,7 +5,7 @@ import numpy as np
 
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
-from npgpu.plots.gemm import draw_points, dress, headed, is_plain, products
+from npgpu.plots.gemm import draw_rates, dress, headed, is_plain, products
 
 
 def curve_of(series):
@@ -33,9 +33,10 @@ def draw(trace, case=None):
     for axes, (series, ((m, n, k), columns)) in zip(grid, drawn):
         cores, _, rate, _ = columns
         axes.plot(cores, rate[0] * cores * 1e-9, color=GREY, linewidth=1, label="one core's rate, times cores")
-        draw_points(axes, columns, 1e-9, color=figure.COLORS[0], marker="o", markersize=4, linewidth=1, label="measured")
+        axes.plot(cores, rate * 1e-9, color=figure.COLORS[0], linewidth=1)
+        draw_rates(axes, columns, 1e-9, figure.COLORS[0], "measured; hollow: no better known than to 50 %")
         axes.xaxis.get_major_locator().set_params(integer=True)
-        most = 1.2 * max(rate.max(), (rate[0] * cores).max()) * 1e-9  # intervals that are wider are cut
         dress(axes, series, "Cores", f"{series.case['type']}, m {m}, n {n}, k {k}")
-        axes.set_ylim(0, min(axes.get_ylim()[1], most))
+        axes.set_xlim(left=0)
+    picture.legend(*grid[0].get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(0.01, 0), ncols=2)
     return headed(picture, [series for series, _ in drawn], "products of matrices over cores")

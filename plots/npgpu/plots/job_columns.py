@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 
 from npgpu.plots import figure
+from npgpu.plots.evaluations import MODEL_COLORS
 from npgpu.plots.figure import COLORS, GREY
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, BROWN = COLORS
+_, VERMILION, GREEN, PURPLE, ORANGE, _, BLACK, _ = COLORS[:8]
 # How the time of each is drawn. Copies are green, kernels vermilion, and thin lines of these colours suppose that they
 # are the longest, as in the paper.
 STAGES = [("no streams", GREY, "-", 1.4, lambda w: w.unsplit_us),
@@ -17,8 +18,8 @@ STAGES = [("no streams", GREY, "-", 1.4, lambda w: w.unsplit_us),
           ("kernel, t_E", VERMILION, "-", 3.4, lambda w: w.kernel_us)]
 HYPOTHESES = [("dominant kernel", VERMILION, "-"), ("dominant transfers", "#00513A", "-"),
               ("dominant kernel, h2d hidden", PURPLE, "-"), ("dominant kernel, d2h hidden", ORANGE, "-")]
-MODELS = [("c.c. 1.x corrected", BLUE, (0, (4, 1.5))), ("c.c. 2.x", GREEN, (0, (4, 1.5))),
-          ("van Werkhoven 2014", PURPLE, "-"), ("simulator", VERMILION, "-")]
+MODELS = [(name, MODEL_COLORS[name], dashes) for name, dashes in
+          (("c.c. 1.x corrected", (0, (4, 1.5))), ("c.c. 2.x", (0, (4, 1.5))), ("van Werkhoven 2014", "-"), ("simulator", "-"))]
 CALLED = {"c.c. 1.x corrected": "c.c. 1.x, with n t_sc", "c.c. 2.x": "c.c. 2.x, with n t_sc",
           "dominant kernel, h2d hidden": "dominant kernel,\nonly h2d hidden",
           "dominant kernel, d2h hidden": "dominant kernel,\nonly d2h hidden"}

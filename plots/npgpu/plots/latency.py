@@ -1,23 +1,24 @@
 """Time over size, both logarithmic, with the fitted line latency + bytes/rate.
 
 Points are medians over visits, the band their 95 % interval, the thin grey line the fit (least squares on relative residuals).
-"off 37 %" says by how much the line misses its worst point, where that is more than 25 %."""
+A line that misses a point by more than 25 % is neither drawn nor named. A panel for each way that copies go."""
 import numpy as np
 
-from npgpu.plots import figure, loader
+from npgpu.plots import figure, loader, panels
 
 
 POOR = 0.25  # a line that misses a point by more does not describe the curve
 
 
-def text_of(t0, rate, worst):
-    parts = []
-    if np.isfinite(t0):
-        parts.append(figure.time_text(t0))
-    if np.isfinite(rate):
-        parts.append(f"bytes / {figure.digits(rate * 1e-9)} GB/s")
-    text = " + ".join(parts) or "no fit"
-    return text + (f"; off {100 * worst:.0f} %" if worst > POOR else "")
+def is_fitted(curve):
+    return bool(np.isfinite(curve.fit_us) or np.isfinite(curve.fit_rate)) and curve.fit_residual <= POOR
+
+
+def text_of(curve):
+    """The line as a formula; nothing where none describes the curve."""
+    parts = [figure.time_text(curve.fit_us)] if np.isfinite(curve.fit_us) else []
+    parts += [f"bytes / {figure.digits(curve.fit_rate * 1e-9)} GB/s"] if np.isfinite(curve.fit_rate) else []
+    return " + ".join(parts) if is_fitted(curve) else ""
 
 
 def options():
@@ -29,24 +30,16 @@ def options():
 @figure.drawn
 def draw(trace, case=None, no_fit=False):
     """Time of a copy over its size, with the fitted lines."""
-    def draw_panel(ax, curves, of):
-        texts = []
+    def values(c):
+        return np.where(c.us > 0, c.us, np.nan), c.low_us, c.high_us
+
+    def dress(ax, curves, _):
         for c in curves:
-            shown = np.where(c.us > 0, c.us, np.nan)
-            figure.draw_line(ax, c, shown, c.low_us, c.high_us, of(c), linewidth=0.9)
-            if no_fit:
-                continue
-            t0, rate = c.fit_us, c.fit_rate
-            if np.isfinite(t0) or np.isfinite(rate):
-                def line(n):
-                    return np.nan_to_num(t0) + (n * 1e6 / rate if np.isfinite(rate) else 0 * n)
+            if not no_fit and is_fitted(c):
                 x = np.geomspace(c.bytes.min(), c.bytes.max(), 200)
-                ax.plot(x, line(x), color=figure.GREY, linewidth=0.7, zorder=1)
-            texts.append((text_of(t0, rate, c.fit_residual), of(c)[0]))
-        for i, (text, color) in enumerate(texts):
-            ax.annotate(text, (0.03, 0.97), xycoords="axes fraction", xytext=(0, -10.5 * i), textcoords="offset points",
-                        va="top", fontsize=7, color=color)
+                ax.plot(x, np.nan_to_num(c.fit_us) + x * 1e6 / (c.fit_rate if np.isfinite(c.fit_rate) else np.inf),
+                        color=figure.GREY, linewidth=0.7, zorder=1)
         figure.time_axis(ax, "Latency")
 
-    return figure.draw_panels(loader.load(trace, "transfers", case), "time of a copy, one way", draw_panel,
-                              wanted=lambda c: c.lanes == 1)
+    return panels.draw(loader.load(trace, "transfers", case), "time of a copy, one way", values, dress,
+                       wanted=lambda c: c.lanes == 1, note=(lambda c: "") if no_fit else text_of)

@@ -18,6 +18,12 @@ def curve_of(series, cycles):
                                                         for k in ("high", "value", "low"))])
 
 
+def name_of(series):
+    """The memory and how it is read, and whose it is; of another probe nothing."""
+    case = series.case
+    return (case["space"] + (" by atomics" if case["operation"] == "rmw" else ""), series.trace.name, series.device) if case["probe"] == "latency" else None
+
+
 def options():
     parser = figure.options(__doc__, "levels.png", "probes")
     parser.add_argument("--cycles", action="store_true", help="cycles of the unit's clock instead of nanoseconds")
@@ -34,16 +40,12 @@ def draw(trace, case=None, cycles=False):
     if not drawn:
         raise loader.BadTrace(f"{loader.first(trace)}: holds no usable point of a probe latency")
     several = len({(p.trace.name, p.device) for p, _ in drawn}) > 1
-    labels = [p.case["space"] + (" by atomics" if p.case["operation"] == "rmw" else "") +
-              (f" {p.trace.name} {p.device}" if several else "") for p, _ in drawn]
-    style = figure.styles(labels)
+    labels = [name_of(p)[0] + (f" {p.trace.name} {p.device}" if several else "") for p, _ in drawn]
+    style = figure.case_styles([p for p, _ in drawn], name_of)
     picture, (axes,) = figure.grid([("", drawn)])
-    for (_, (size, low, median, high)), label in zip(drawn, labels):
-        color, dashes, marker = style[label]
-        axes.plot(size, median, color=color, linestyle=dashes, marker=marker, markersize=3, markevery=max(1, len(size) // 14),
-                  label=label)
-        axes.fill_between(size, low, high, color=color, alpha=0.25, linewidth=0)
     axes.set_yscale("log")
+    for p, (size, low, median, high) in drawn:
+        figure.draw_points(axes, size, median, low, high, style[name_of(p)])
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: figure.digits(v)))
     axes.yaxis.set_minor_formatter(figure.FuncFormatter(lambda v, _: figure.digits(v) if str(v)[0] in "25" else ""))
     axes.tick_params(axis="y", which="minor", labelsize=7.5, labelcolor=GREY)
@@ -52,5 +54,6 @@ def draw(trace, case=None, cycles=False):
                      label="Working set")
     figure.headline(picture, figure.title_of([p for p, _ in drawn], "latency of memory"), "each load waits for the one before")
     if len(drawn) > 1:
-        picture.legend(loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
+        figure.label_ends(picture, {axes: [(size[-1], median[-1], label, style[name_of(p)][0])
+                                           for (p, (size, _, median, _)), label in zip(drawn, labels)]})
     return picture

@@ -19,8 +19,9 @@ THROTTLED, CLOCK_CHANGED = 32, 64
 # A curve is named by these words, in this order; words that all curves share go into the title instead.
 WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pattern", "issue", "timing", "cache",
          "executor", "access", "offsets", "binding", "beside", "schedule"]
+MACHINE = WORDS[0], WORDS[2], WORDS[3]
 # These words are said only where they alone make a curve's name.
-USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"],
+USUAL = {"module": ["cudaMemcpy", "memcpy"], "cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"],
          "access": ["write"], "beside": ["alone"]}
 OTHER_FIGURES = {"transfers": "rate, latency, ratios and samples show transfers", "jobs": "fixed and asymmetric show jobs",
                  "probes": "corners, chain, levels, onchip, laws, ladder, gemm and gemm_cores show probes", "calls": "frees shows calls that free memory, and npgpu report all", "energies": "energy shows energies", "soaks": "soak shows soaks", "collectives": "collectives shows collectives",
@@ -314,15 +315,32 @@ def identity(word_lists):
     return ["trace", "device_name", "device"]
 
 
+def varying(word_lists):
+    """The words in which they differ, and of the machine those that distinguish it."""
+    named = identity(word_lists)
+    return [w for w in WORDS if (w in named if w in MACHINE else len({words[w] for words in word_lists}) > 1)]
+
+
+def text_of(words, chosen):
+    """Without the usual ones."""
+    return " ".join(words[w] for w in chosen if words[w] and words[w] not in USUAL.get(w, ()))
+
+
 def shared_and_own(word_lists):
     """The words that all have in common, as a text, and for each list the words in which it differs."""
-    machine = ("trace", "device_name", "device")
-    named = identity(word_lists)
-    varying = [w for w in WORDS if (w in named if w in machine else len({words[w] for words in word_lists}) > 1)]
+    differ = varying(word_lists)
     # The title names devices; a common schedule is of no interest.
-    unsaid = {"trace", "device_name", "schedule"} | ({"device"} if named else set())
-    shared = " ".join(word_lists[0][w] for w in WORDS
-                      if w not in varying and w not in unsaid and word_lists[0][w] not in USUAL.get(w, ()))
-    own = [" ".join(words[w] for w in varying if words[w] and words[w] not in USUAL.get(w, ())) or
-           " ".join(words[w] for w in varying) for words in word_lists]
-    return shared, own
+    unsaid = {"trace", "device_name", "schedule"} | ({"device"} if set(MACHINE) & set(differ) else set())
+    module = word_lists[0]["module"] if "module" not in differ else ""
+    shared = text_of(word_lists[0], [w for w in WORDS if w not in differ and w not in unsaid and w != "module"])
+    return f"{module} {shared}".strip(), [text_of(words, differ) or " ".join(words[w] for w in differ) for words in word_lists]
+
+
+def named_in_panels(panels):
+    """Of lists of words by panel, each panel of one direction and pattern: the words that all have in common; for each panel
+    those that its own have besides but what the title says, and of each of these the words in which it differs within the panel."""
+    shared, _ = shared_and_own([words for panel in panels for words in panel])
+    differ = varying([words for panel in panels for words in panel])
+    title = {*MACHINE, *(("direction", "pattern") if len(panels) > 1 else ())}
+    return shared, [(text_of(panel[0], [w for w in differ if w not in title and w not in varying(panel)]), shared_and_own(panel)[1])
+                    for panel in panels]

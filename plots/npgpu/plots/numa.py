@@ -8,7 +8,7 @@ import argparse
 import numpy as np
 
 from npgpu.plots import figure, loader
-from npgpu.plots.matrix import read, short
+from npgpu.plots.matrix import color_bar, heat, ink_on, read, short
 
 WAYS = {"h2d": "Host to GPU (GB/s)", "d2h": "GPU to host (GB/s)"}
 FASTEST = figure.COLORS[1]
@@ -30,11 +30,10 @@ def frame(ax, row, column, **how):
 
 def draw_way(ax, numa, direction, grid, top):
     nodes, gpus = numa["host_nodes"], numa["gpus"]
-    ax.imshow(grid, vmin=0, vmax=top, cmap="viridis", aspect="auto")
+    image = heat(ax, grid, top, aspect="auto")
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value) and grid.size <= 144:
-            ax.annotate(figure.digits(value), (column, row), ha="center", va="center",
-                        color="white" if value < 0.6 * top else "black", fontsize="small")
+            ax.annotate(figure.digits(value), (column, row), ha="center", va="center", color=ink_on(image, value), fontsize=8)
     for row, gpu in enumerate(gpus):
         if gpu["system_node"] in nodes:
             frame(ax, row, nodes.index(gpu["system_node"]), edgecolor="black")
@@ -44,6 +43,7 @@ def draw_way(ax, numa, direction, grid, top):
     ax.set_yticks(range(len(gpus)), [short(gpu["id"]) for gpu in gpus])
     ax.grid(False)
     ax.set_title(WAYS[direction], loc="left", fontweight="bold")
+    return image
 
 
 def options():
@@ -66,10 +66,10 @@ def draw(trace):
         raise loader.BadTrace(f"{trace}: its copies of each NUMA node have no rates")
     top = max(np.nanmax(grid) for grid in shown.values())
     picture, axes = figure.plt.subplots(
-        1, len(shown), figsize=((1.2 + 0.8 * len(numa["host_nodes"])) * len(shown), 1.2 + 0.32 * len(numa["gpus"])),
+        1, len(shown), figsize=((1.2 + 0.8 * len(numa["host_nodes"])) * len(shown) + 0.7, 1.2 + 0.32 * len(numa["gpus"])),
         squeeze=False, layout="constrained")
-    for ax, (direction, grid) in zip(axes.flat, shown.items()):
-        draw_way(ax, numa, direction, grid, top)
+    images = [draw_way(ax, numa, direction, grid, top) for ax, (direction, grid) in zip(axes.flat, shown.items())]
+    color_bar(picture, images[0], list(axes.flat), "GB/s, more is better")
     simulated = all(d["simulated"] for d in node["devices"])
     axes.flat[0].set_ylabel("GPU")
     any_other = any(gpu["fastest_node"] != gpu["system_node"] for gpu in numa["gpus"])

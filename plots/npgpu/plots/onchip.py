@@ -33,12 +33,10 @@ def draw(trace, case=None):
     style = figure.styles(labels)
     picture, (axes,) = figure.grid([("", drawn)])
     for (_, (size, low, median, high)), label in zip(drawn, labels):
-        color, dashes, marker = style[label]
-        axes.plot(size, median, color=color, linestyle=dashes, marker=marker, markersize=3.2, label=label)
-        axes.fill_between(size, low, high, color=color, alpha=0.25, linewidth=0)
+        figure.draw_points(axes, size, median, low, high, style[label])
     axes.set_ylim(bottom=0)
     axes.set_ylabel("Bandwidth (bytes per cycle and SM)")
     figure.size_axis(axes, min(c[0].min() for _, c in drawn), max(c[0].max() for _, c in drawn), label="Set that all units read")
     figure.headline(picture, figure.title_of([p for p, _ in drawn], "reads on the chip"), "16 bytes a thread")
-    axes.legend()
+    figure.label_ends(picture, {axes: [(size[-1], median[-1], label, style[label][0]) for (_, (size, _, median, _)), label in zip(drawn, labels)]})
     return picture

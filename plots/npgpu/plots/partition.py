@@ -9,11 +9,13 @@ import csv
 import numpy as np
 
 from npgpu.plots import figure, loader
+from npgpu.plots.evaluations import MODEL_COLORS
 from npgpu.plots.figure import GREY
 
 COMMAND = "npgpu report TRACE --json"
 DOCUMENT, VERSION = "npgpu-report", 3
-MODELS = {"simulator": ("simulator", "#0072B2", "o"), "Veneva & Imamura 2025": ("Veneva & Imamura 2025, refitted", "#D55E00", "D")}
+MODELS = {name: (label, MODEL_COLORS[name], marker) for name, label, marker in
+          (("simulator", "simulator", "o"), ("Veneva & Imamura 2025", "Veneva & Imamura 2025, refitted", "D"))}
 
 
 class Study:
@@ -107,6 +109,7 @@ def draw_regrets(axes, study):
         there = np.isfinite(regret)
         if there.any():
             axes.plot(study.sizes[there], regret[there], color=color, marker=marker, markersize=4.5, linewidth=1, label=label)
+            there &= np.isfinite(low + high) & ~figure.is_vague(100 + regret, 100 + low, 100 + high)
             axes.vlines(study.sizes[there], low[there], high[there], color=color, alpha=0.4, linewidth=2)
     axes.axhline(1, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
     axes.set_ylim(bottom=0)

@@ -33,6 +33,8 @@ def draw(trace):
         axes.set_xlabel("Streams")
         axes.set_ylabel("Overhead (ms)")
         axes.set_title(named.type, loc="left", fontweight="bold")
-        axes.legend(title="unknowns", ncols=2)
+        axes.margins(y=0.08)
+    picture.legend(*max((axes.get_legend_handles_labels() for axes in grid), key=lambda found: len(found[0])), title="unknowns",
+                   loc="upper left", bbox_to_anchor=(0.01, 0), ncols=MOST)
     figure.headline(picture, figure.title_of(studies, "what streams cost"), "dots: measured; lines: the forms of Veneva & Imamura 2025, refitted")
     return picture

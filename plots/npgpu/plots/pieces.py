@@ -1,6 +1,6 @@
 """Copies of many pieces: time of one copy of all over the size of a piece, a line for each way.
 
-A panel for each number of pieces. Bars are 95 % intervals; a filled marker is of a way that cannot be told from the
+A panel for each number of pieces. Bands are 95 % intervals; a filled marker is of a way that cannot be told from the
 fastest one."""
 import json
 
@@ -49,7 +49,7 @@ def draw(trace, case=None, direction=None):
         raise loader.BadTrace(f"{first}: holds no copies of pieces{f' {direction}' if direction else ''} (npgpu pieces)")
     table = found[0]
     numbers = sorted({row["pieces"] for row in table["rows"]})
-    ways = sorted({one["way"] for row in table["rows"] for one in row["ways"]})
+    ways = sorted({one["way"] for t in known for row in t["rows"] for one in row["ways"]})  # of all: one colour in all directions
     style = figure.styles(ways)
     picture, all_axes = figure.grid(numbers)
     for axes, pieces in zip(all_axes, numbers):
@@ -63,8 +63,8 @@ def draw(trace, case=None, direction=None):
             axes.plot(size, time, color=color, linestyle=dashes, linewidth=1)
             for shown, fill in ((first_of > 0, color), (first_of == 0, "none")):
                 axes.plot(size[shown], time[shown], color=color, linestyle="none", marker=marker, markersize=4, markerfacecolor=fill)
-            known_bounds = np.isfinite(low) & np.isfinite(high)
-            axes.vlines(size[known_bounds], low[known_bounds], high[known_bounds], color=color, linewidth=1)
+            known = ~figure.is_vague(time, low, high)
+            axes.fill_between(size, np.where(known, low, np.nan), np.where(known, high, np.nan), color=color, alpha=figure.BAND, linewidth=0)
         axes.set_title(f"{pieces} piece{'s' if pieces > 1 else ''}", loc="left", fontweight="bold")
         figure.time_axis(axes, "Time")
         if sizes:

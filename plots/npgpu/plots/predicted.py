@@ -49,6 +49,9 @@ def with_times(models, workloads):
     return timed
 
 
+FEW = 200  # points: fewer are drawn larger
+
+
 def draw_pairs(axes, pairs, style, limits, large):
     axes.plot(limits, limits, color=GREY, linewidth=0.8, zorder=1)
     for factor in (1 - OFF, 1 + OFF):
@@ -58,7 +61,7 @@ def draw_pairs(axes, pairs, style, limits, large):
     points = [(us, predicted, style[kernel][0]) for kernel, rows in pairs.items() for _, us, predicted in rows]
     points = [points[i] for i in np.random.default_rng(1).permutation(len(points))]
     us, predicted, colors = zip(*points)
-    axes.scatter(us, predicted, c=colors, s=9 if large else 3, alpha=0.6, linewidths=0, rasterized=True)
+    axes.scatter(us, predicted, c=colors, s=(9 if large else 3) * (3 if len(us) < FEW else 1), alpha=0.6, linewidths=0, rasterized=True)
     for axis, scale, limit in ((axes.xaxis, axes.set_xscale, axes.set_xlim), (axes.yaxis, axes.set_yscale, axes.set_ylim)):
         scale("log")
         limit(*limits)

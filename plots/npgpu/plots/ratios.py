@@ -5,7 +5,7 @@ Left: the time with pageable memory over that with pinned memory, by size. Right
 the size next to it. Bands and bars follow from the intervals of both."""
 import numpy as np
 
-from npgpu.plots import figure, loader
+from npgpu.plots import figure, loader, panels
 
 
 def options():
@@ -46,26 +46,28 @@ def odd_over_even(curves):
 @figure.drawn
 def draw(trace, case=None):
     """Pageable over pinned copies, and what a few bytes more or less change."""
-    curves = loader.curves_of(loader.load(trace, "transfers", case))
-    panels = [("pageable over pinned, time", pageable_over_pinned(curves), "Times as long"),
-              ("a few bytes more or less, rate", odd_over_even(curves), "Of the rate next to it")]
-    panels = [p for p in panels if p[1]]
-    if not panels:
+    series = loader.load(trace, "transfers", case)
+    curves, of = loader.curves_of(series), panels.styles_of(series)
+    drawn_panels = [("pageable over pinned, time", pageable_over_pinned(curves), "Times as long"),
+                    ("a few bytes more or less, rate", odd_over_even(curves), "Of the rate next to it")]
+    drawn_panels = [p for p in drawn_panels if p[1]]
+    if not drawn_panels:
         raise loader.BadTrace(f"{loader.first(trace)}: holds no case with pageable and pinned memory, and no perturbed sizes")
-    picture, grid = figure.grid(panels)
-    for ax, (title, drawn, label) in zip(grid, panels):
+    picture, grid = figure.grid(drawn_panels)
+    ends, vague = {}, False
+    for ax, (title, drawn, label) in zip(grid, drawn_panels):
         shared, own = loader.shared_and_own([c.words for c, _, _ in drawn])
-        style = figure.styles(own)
-        for (c, sizes, (value, low, high)), name in zip(drawn, own):
-            color, dashes, marker = style[name]
-            dotted = c.perturbed.any() and label.startswith("Of")
-            ax.plot(sizes, value, color=color, linestyle="none" if dotted else dashes, marker=marker, markersize=3.2, markeredgewidth=0, label=name or shared)
-            ax.fill_between(sizes, low, high, color=color, alpha=0.25, linewidth=0)
+        ends[ax] = []
+        for at, ((c, sizes, (value, low, high)), name) in enumerate(zip(drawn, own)):
+            color, _, marker = of(c)
+            dashes = "none" if label.startswith("Of") else figure.DASHES[at % len(figure.DASHES)]  # a case both ways has one colour
+            vague |= figure.draw_points(ax, sizes, value, low, high, (color, dashes, marker))
+            ends[ax].append((sizes[-1], value[-1], name or shared, color))
         ax.axhline(1, color=figure.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-        figure.size_axis(ax, min(s.min() for _, s, _ in drawn), max(s.max() for _, s, _ in drawn), narrow=len(panels) > 1)
+        figure.size_axis(ax, min(s.min() for _, s, _ in drawn), max(s.max() for _, s, _ in drawn), narrow=len(drawn_panels) > 1)
         ax.set_ylabel(label)
         ax.set_title(title, loc="left", fontweight="bold")
-        ax.legend(fontsize=6.5)
-    shown = [c.series for _, drawn, _ in panels for c, _, _ in drawn]
-    figure.headline(picture, figure.title_of(shown, "what memory and sizes cost"), "")
+    shown = [c.series for _, drawn, _ in drawn_panels for c, _, _ in drawn]
+    figure.headline(picture, figure.title_of(shown, "what memory and sizes cost"), figure.HOLLOW if vague else "")
+    figure.label_ends(picture, ends)
     return picture

@@ -23,6 +23,13 @@ def regrets_of(models, workloads):
             for choices, names in alike.items()}
 
 
+def styles_of(groups):
+    """The style of each group of models: the colour of its first model that has one, else one that no model has."""
+    free = iter(figure.COLORS[len(evaluations.MODEL_COLORS):])
+    known = {name: next((c for model in name.split("\n") if (c := evaluations.MODEL_COLORS.get(model))), None) for name in groups}
+    return {name: (color or next(free), dashes, marker) for (name, color), (_, dashes, marker) in zip(known.items(), figure.styles(groups).values())}
+
+
 def draw_shares(axes, regrets, style):
     top = max(100, 1.3 * max(values[-1] for values, _ in regrets.values()))
     for name, (values, _) in regrets.items():
@@ -82,7 +89,7 @@ def draw(trace, measured=None):
     regrets = regrets_of(found.models, workloads)
     if not regrets:
         raise loader.BadTrace(f"{found.path}: holds no choice of a model between measured numbers of streams")
-    style = figure.styles(list(regrets))
+    style = styles_of(list(regrets))
     picture, (left, right) = figure.plt.subplots(1, 2, figsize=(12.5, 4.8), layout="constrained", width_ratios=[1.25, 1])
     draw_shares(left, regrets, style)
     draw_hits(right, regrets, style)

@@ -1,6 +1,7 @@
 """A roofline: the roofs of memory and arithmetic with their intervals, and kernels of the user's own below them.
 
 It takes a trace, or what 'npgpu roofline TRACE --json' wrote, with the kernels. Bands are 95 % intervals."""
+import itertools
 import math
 
 from npgpu import program
@@ -42,6 +43,25 @@ def shown_roofs(device):
     return [r for r in device["roofs"] if r["kind"] == "arithmetic" and (r["name"] in named or not named)]
 
 
+def alike(roofs):
+    """[(names, roof)]: roofs of one rate are drawn as one, the lowest first."""
+    found = []
+    for roof in sorted(roofs, key=lambda r: r["rate_per_s"]["value"]):
+        if found and roof["rate_per_s"]["value"] < 1.02 * found[-1][1]["rate_per_s"]["value"]:
+            found[-1][0].append(roof["name"])
+        else:
+            found.append(([roof["name"]], roof))
+    return [(joined(names), roof) for names, roof in found]
+
+
+def joined(names):
+    """tensor fp16 mma, tensor bf16 mma: tensor fp16, bf16 mma."""
+    words = [name.split() for name in names]
+    if all(len(w) == 3 and (w[0], w[2]) == (words[0][0], words[0][2]) for w in words):
+        return f"{words[0][0]} {', '.join(w[1] for w in words)} {words[0][2]}"
+    return ", ".join(names)
+
+
 def span(values):
     positive = [v for v in values if v and math.isfinite(v) and v > 0]
     return min(positive) / 1.6, max(positive) * 1.6
@@ -64,15 +84,16 @@ def draw_roofs(axes, device, roofs, from_, to):
         draw_slope(axes, memory, top, from_, to)
     slope, fastest = (next(r for r in memories if r["name"] == "memory")["rate_per_s"],
                       max(r["rate_per_s"]["value"] for r in memories))
-    for roof, color in zip(roofs, figure.COLORS):
+    names = []
+    for (name, roof), color in zip(alike(roofs), itertools.cycle(figure.COLORS)):
         rate = roof["rate_per_s"]
         ridge = rate["value"] / slope["value"]
         nearest = rate["value"] / fastest
         axes.fill_between([nearest, to], *[[b, b] for b in bounds(rate)], color=color, alpha=0.3, linewidth=0)
         axes.plot([nearest, to], [rate["value"]] * 2, color=color)
         axes.plot([ridge, ridge], [axes.get_ylim()[0], rate["value"]], color=color, linewidth=0.7, linestyle=(0, (4, 2)))
-        axes.annotate(f"{roof['name']} {figure.digits(rate['value'] / 1e12)} TFLOP/s, ridge {figure.digits(ridge)}",
-                      (to, rate["value"]), xytext=(-4, 4), textcoords="offset points", ha="right", fontsize=8, color=color)
+        names.append((to, rate["value"], f"{name} {figure.digits(rate['value'] / 1e12)}, ridge {figure.digits(ridge)}", color))
+    return names
 
 
 @figure.drawn
@@ -85,13 +106,13 @@ def draw(trace, case=None, device=None):
     kernels = [k for k in one["kernels"] if k["intensity"] and k["operations_per_s"]]
     ridges = [r["intensity"]["value"] for r in one["ridges"]]
     slowest = min(r["rate_per_s"]["value"] for r in one["roofs"] if r["kind"] == "memory")
-    picture, axes = plt.subplots(figsize=(6.6, 4.4))
+    picture, axes = plt.subplots(figsize=(8.4, 4.4), layout="constrained")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     from_, to = span([min(ridges) / 4, max(ridges) * 4] + [k["intensity"] for k in kernels])
     axes.set_xlim(from_, to)
     axes.set_ylim(*span([from_ * slowest] + [k["operations_per_s"] for k in kernels] + [r["rate_per_s"]["value"] for r in roofs]))
-    draw_roofs(axes, one, roofs, from_, to)
+    names = draw_roofs(axes, one, roofs, from_, to)
     for marker, kernel in zip(figure.MARKERS * len(kernels), kernels):
         axes.plot(kernel["intensity"], kernel["operations_per_s"], marker, color="black", markersize=6)
         axes.annotate(kernel["name"], (kernel["intensity"], kernel["operations_per_s"]), xytext=(6, -3), textcoords="offset points",
@@ -100,6 +121,6 @@ def draw(trace, case=None, device=None):
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
     axes.set_xlabel("FLOP for each byte that is read")
     axes.set_ylabel("TFLOP/s")
-    figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline", "")
-    picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
+    figure.headline(picture, f"{'SIMULATED ' if one['simulated'] else ''}{one['device']} ({one['device_name']}): roofline", "TFLOP/s of each arithmetic, and from how many FLOP a byte on it bounds and not the memory")
+    figure.label_ends(picture, {axes: names})
     return picture

@@ -4,6 +4,8 @@ All are of one load, that of several at once where there is one. Vertical lines 
 that its clocks were taken away, but for its own power cap."""
 import json
 
+import numpy as np
+
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import plt
 
@@ -39,26 +41,29 @@ def draw(trace, case=None, load=None):
     soaks = [(soak, one) for soak in soaks_of(first) if (one := load_of(soak, load))]
     if not soaks:
         raise loader.BadTrace(f"{first}: holds no soak" + (f" with a load {load}" if load else " of several slices"))
-    picture, all_axes = plt.subplots(len(PANELS), 1, sharex=True, figsize=(7, 7.2))
+    picture, all_axes = plt.subplots(len(PANELS), 1, sharex=True, figsize=(7.4, 7.2), layout="constrained")
     style = figure.styles([soak["device"] for soak, _ in soaks])
+    ends = {}
     for axes, (column, label) in zip(all_axes, PANELS):
+        ends[axes] = []
         for soak, one in soaks:
             color, dashes, _ = style[soak["device"]]
-            minutes = [s / 60 for s in loader.numbers([{"s": s} for s in one["course"]["elapsed_s"]], "s")]
-            values = loader.numbers([{"v": v} for v in one["course"][column]], "v")
+            minutes, values = (np.array([loader.number(v) for v in one["course"][name]]) for name in ("elapsed_s", column))
+            minutes = minutes / 60
             if column == "rate_per_s":
                 values = values / loader.number(one["begin_per_s"]["value"])
-            axes.plot(minutes, values, color=color, linestyle=dashes, linewidth=1, label=soak["device"])
+            axes.plot(minutes, values, color=color, linestyle=dashes, linewidth=1)
+            known = np.flatnonzero(np.isfinite(values))
+            ends[axes] += [(minutes[known[-1]], values[known[-1]], soak["device"], color)] if len(known) else []
             for throttle in soak["throttles"]:
                 if throttle["reason"] != "power cap":
                     axes.axvline(throttle["at_s"] / 60, color=color, linestyle=dashes, linewidth=0.8, alpha=0.6)
         axes.set_ylabel(label)
     all_axes[-1].set_xlabel("minutes")
-    all_axes[0].legend(loc="best", fontsize=7)
     simulated = "SIMULATED " if any(soak["simulated"] for soak, _ in soaks) else ""
     names = sorted({soak["device_name"] for soak, _ in soaks})
     throttled = any(throttle["reason"] != "power cap" for soak, _ in soaks for throttle in soak["throttles"])
     figure.headline(picture, f"{simulated}{', '.join(names)}: soak, {soaks[0][1]['name']}",
                     "vertical lines: clocks were taken away, for another reason than the power cap" if throttled else "")
-    picture.tight_layout(rect=(0, 0, 1, 1 - 0.35 / picture.get_figheight()))
+    figure.label_ends(picture, ends)
     return picture
