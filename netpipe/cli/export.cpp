@@ -38,8 +38,8 @@ void write(std::ostream& out, const Options& options, const std::vector<Trace>& 
 int run_export(const Options& options) {
   const std::string trace = options.place("TRACE");
   std::vector<Trace> runs;
-  if (options.on("summary")) runs = read_runs(trace, Guard::child);
-  else runs.push_back(read_trace(trace, Guard::child));
+  if (options.on("summary")) runs = read_runs_for_figures(trace);
+  else runs.push_back(read_for_figures(trace));
   for (Trace& run : runs) choose_cases(options, run);
   std::ostringstream text;  // whole before the first byte is written
   write(text, options, runs);

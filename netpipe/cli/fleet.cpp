@@ -34,7 +34,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetFigure, kind, name, at, unit, value, low
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeyFigure, device, metric, value, low, high, unit)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetGpu, id, name, uuid, bus, simulated, is_under_load, driver, link, facts,
                                    throttle, defects, slow, signs, settings, series, figures, key_figures)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetRun, run_uuid, host, date, plan, hash, complete, defects, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FleetRun, run_uuid, host, date, plan, hash, complete, defects, open, gpus)
 
 }  // namespace npgpu
 
@@ -178,6 +178,7 @@ bool write(const Options& options, const Fleet& fleet) {
 int exit_code_of_fleet(const Fleet& fleet) {
   if (fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts()) return exit_code::slower;
   if (fleet.in_doubt()) return exit_code::undecided;
+  if (!fleet.unjudged_hosts.empty()) return exit_code::busy;
   for (const FleetGroup& group : fleet.groups)
     if (group.judged) return exit_code::done;
   return exit_code::nothing;

@@ -17,6 +17,7 @@
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
@@ -59,6 +60,19 @@ void complain(const std::exception& e) {
   complain(e.what());
   if (const auto* const error = dynamic_cast<const ListedError*>(&e))
     for (const std::string& line : error->below()) std::cerr << "  " + one_line(line) + '\n' << std::flush;
+}
+
+Trace read_for_figures(const std::string& path) {
+  Trace trace = read_trace(path, Guard::child);
+  if (!trace.doubts.empty()) complain(path + ": " + doubts_text(trace));
+  return trace;
+}
+
+std::vector<Trace> read_runs_for_figures(const std::string& path) {
+  std::vector<Trace> runs = read_runs(path, Guard::child);
+  for (const Trace& run : runs)
+    if (!run.doubts.empty()) complain(path + ": " + doubts_text(run));
+  return runs;
 }
 
 std::string cut_to(std::string_view text, std::size_t columns) {

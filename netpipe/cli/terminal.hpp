@@ -14,6 +14,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "npgpu/measuring/campaign.hpp"
 #include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::cli {
 
@@ -30,6 +31,12 @@ TextStyle terminal_style();
 // "npgpu: ..." to standard error: one line, whatever the text holds, and what a ListedError lists below it.
 void complain(std::string_view);
 void complain(const std::exception&);
+
+// The trace in this file, read by a child process (Guard::child). Which of its values cannot be, standard error says:
+// for commands that show figures and judge nothing.
+Trace read_for_figures(const std::string& path);
+// The same of each run of a merged file.
+std::vector<Trace> read_runs_for_figures(const std::string& path);
 
 // The first `columns` characters of a UTF-8 text; no character is cut.
 std::string cut_to(std::string_view text, std::size_t columns);

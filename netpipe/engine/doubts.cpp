@@ -113,4 +113,11 @@ void set_doubts(Trace& trace) {
   });
 }
 
+std::string doubts_text(const Trace& trace) {
+  if (trace.doubts.empty()) return {};
+  const std::size_t more = trace.doubts.size() - 1;
+  return fmt::format("values that cannot be are not used: {}{}", trace.doubts.front(),
+                     more ? fmt::format(", and {} more", more) : "");
+}
+
 }  // namespace npgpu

@@ -18,7 +18,7 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folde
   std::vector<std::filesystem::path> all;
   std::filesystem::directory_iterator at(folder, error);
   for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) all.push_back(at->path());
-  std::ranges::sort(all);
+  std::ranges::sort(all, {}, &std::filesystem::path::native);
   return all;
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <new>
 #include <sstream>
 
 #include "npgpu/vocabulary/device.hpp"
@@ -153,11 +154,13 @@ void limit_this_process(const Limits& limits) {
 
 Reply reply_of_child(const std::function<std::string()>& answer, const Limits& limits) try {
   using Outcome = Reply::Outcome;
-  enum Kind : std::uint32_t { returned, threw };
+  enum Kind : std::uint32_t { returned, threw, no_memory };
   ForkedChild forked([&](int write_end) {
     limit_this_process(limits);
     try {
       send(write_end, {returned, 0, answer()});
+    } catch (const std::bad_alloc&) {
+      send(write_end, {no_memory, 0, {}});
     } catch (const std::exception& e) {
       send(write_end, {threw, 0, e.what()});
     }
@@ -171,7 +174,10 @@ Reply reply_of_child(const std::function<std::string()>& answer, const Limits& l
   const Ending ending = forked.child.wait();
   auto message = inbox.next();
   if (!message || ending.signal()) return {Outcome::died, ending.text()};
-  return {message->kind == returned ? Outcome::returned : Outcome::threw, std::move(message->text)};
+  const Outcome outcome = message->kind == returned    ? Outcome::returned
+                          : message->kind == no_memory ? Outcome::no_memory
+                                                       : Outcome::threw;
+  return {outcome, std::move(message->text)};
 } catch (const Error&) {
   return {};
 }

@@ -79,6 +79,7 @@ struct Reply {
     returned,     // text: what it returned
     not_started,  // no child could be made
     threw,        // text: what the exception said
+    no_memory,    // it threw std::bad_alloc
     died,         // text: that of its ending
   } outcome = Outcome::not_started;
   std::string text{};

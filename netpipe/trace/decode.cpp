@@ -192,6 +192,8 @@ DecodedFile in_child(std::size_t bytes, const std::string& file, const std::func
       limits_for(bytes));
   if (reply.outcome == Outcome::not_started) return make();
   if (reply.outcome == Outcome::threw) throw Error(ErrorKind::usage, reply.text);
+  if (reply.outcome == Outcome::no_memory)
+    throw Error(ErrorKind::failed, file + ": there is not enough memory to read it");
   if (reply.outcome == Outcome::died) throw Error(ErrorKind::usage, file + ": " + died_of(reply.text));
   try {
     return unpacked(reply.text);

@@ -10,6 +10,8 @@
 #include <map>
 #include <sstream>
 
+#include "netpipe/files/output.hpp"
+
 namespace npgpu {
 
 namespace {
@@ -86,8 +88,8 @@ const Blas& blas() {
 std::vector<ThreadTime> thread_times() {
   std::vector<ThreadTime> all;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {
-    ThreadTime t{std::atoi(entry.path().filename().c_str()), 0};
+  for (const std::filesystem::path& thread : files::entries_of("/proc/self/task", none)) {
+    ThreadTime t{std::atoi(thread.filename().c_str()), 0};
     std::istringstream in(read_line(task(t.id) + "schedstat"));
     double nanoseconds = 0;
     if (in >> nanoseconds && nanoseconds > 0) t.ran_s = nanoseconds * 1e-9;

@@ -7,7 +7,9 @@ netpipe/engine/statistics.cpp come from.
 For each class of measurement and each band of a point's time, the least standard deviation with which the interval of a
 run holds 85 % of the medians of each other run. It is added in quadrature to the interval over the run's visits and to
 the run's own drift, as with_drift() does. Two runs that have nothing but chance between them hold 83 % of each other's
-medians in intervals of 95 %. Then, with the numbers of drift.cpp: that share by class, in all pairs and in the worst.
+medians in intervals of 95 %. Then, with the numbers of netpipe/engine/statistics.cpp: that share by class, in all pairs and in
+the worst. Then the same where no number was fitted to a run that it is tested on: of each run in turn the numbers are those
+of the pairs of the others.
 And what the visits beyond the planned rounds brought: by how much they made intervals narrower.
 """
 import argparse
@@ -152,6 +154,45 @@ def share_held(rows, shares):
     return float(numpy.mean((rows[:, 2] >= -numpy.sqrt(rows[:, 0] ** 2 + more)) & (rows[:, 2] <= numpy.sqrt(rows[:, 1] ** 2 + more))))
 
 
+def least_share(rows):
+    """With which 85 % of the changes lie within; 0 of fewer than 20."""
+    share = 0.0
+    while len(rows) >= 20 and share_held(rows, share) < 0.85:
+        share += 0.0001
+    return share
+
+
+def print_held(title, by_pair, widths):
+    """By class: in all pairs and in the worst."""
+    print(f"\n{title:16} {'medians of another run in the interval':>40} {'in the worst pair':>18}" + (f" {'half width':>11}" if widths else ""))
+    for name in CLASSES:
+        all_ = [numpy.array(of_class[name]) for of_class in by_pair if of_class[name]]
+        if all_:
+            rows = numpy.concatenate(all_)
+            wide = numpy.sqrt(((rows[:, 0] + rows[:, 1]) / 2) ** 2 + OF_95 ** 2 * (rows[:, 3] ** 2 + rows[:, 4] ** 2))
+            print(f"{name:16} {share_held(rows, rows[:, 4]):40.1%} {min(share_held(r, r[:, 4]) for r in all_):18.1%}" +
+                  (f" {numpy.median(wide):11.2%}" if widths else ""))
+
+
+def held_out(rows_of, runs):
+    """Pairs that a run has a part in, with numbers of the pairs that it has none in."""
+    tested = []
+    for left in range(runs):
+        fitted = collections.defaultdict(list)
+        for (i, j), by_key in rows_of.items():
+            if left not in (i, j):
+                for key, rows in by_key.items():
+                    fitted[key] += rows
+        share = {key: least_share(numpy.array(rows)) for key, rows in fitted.items()}
+        for (i, j), by_key in rows_of.items():
+            if left in (i, j):
+                of_class = collections.defaultdict(list)
+                for key, rows in by_key.items():
+                    of_class[key[0]] += [(*row, share.get(key, 0.0)) for row in rows]
+                tested.append(of_class)
+    return tested
+
+
 def numbers_of_drift_cpp():
     text = open(os.path.join(ROOT, "netpipe/engine/statistics.cpp"), encoding="utf-8").read()
     rows = re.findall(r"\{\{([\d., ]+)\}\},\s+// ([\w-]+)", text)
@@ -166,8 +207,8 @@ def main():
     drifts = [drifts_of(points) for points in runs]
     used = numbers_of_drift_cpp()
 
-    pairs = {}  # (class, band) -> rows; pair -> class -> rows
-    by_pair = collections.defaultdict(lambda: collections.defaultdict(list))
+    pairs, rows_of = {}, collections.defaultdict(lambda: collections.defaultdict(list))  # by class and band; the same by pair
+    by_pair = collections.defaultdict(lambda: collections.defaultdict(list))  # class -> rows
     for i, j in itertools.permutations(range(len(runs)), 2):
         for where, point in runs[i].items():
             other = runs[j].get(where)
@@ -177,6 +218,7 @@ def main():
             change = numpy.median([us for _, us in other.visits]) / middle - 1
             row = (1 - bounds[0] / middle, bounds[1] / middle - 1, change, drifts[i][point.name, band(middle)])
             pairs.setdefault((point.name, band(middle)), []).append(row)
+            rows_of[i, j][point.name, band(middle)].append(row)
             by_pair[i, j][point.name].append((*row, used[point.name][band(middle)]))
 
     print(f"{'class':16} {'time':12} {'pairs':>6} {'held by visits':>15} {'least share':>12} {'used':>7}")
@@ -185,19 +227,11 @@ def main():
             rows = numpy.array(pairs.get((name, b), []))
             if len(rows) < 20:
                 continue
-            share = 0.0
-            while share_held(rows, share) < 0.85:
-                share += 0.0001
-            print(f"{name:16} {text:12} {len(rows):6} {share_held(rows, 0):15.1%} {share:12.2%} {used[name][b]:7.2%}")
+            print(f"{name:16} {text:12} {len(rows):6} {share_held(rows, 0):15.1%} {least_share(rows):12.2%} {used[name][b]:7.2%}")
 
-    print(f"\n{'class':16} {'medians of another run in the interval':>40} {'in the worst pair':>18} {'half width':>11}")
-    for name in CLASSES:
-        all_ = [numpy.array(of_class[name]) for of_class in by_pair.values() if of_class[name]]
-        if all_:
-            rows = numpy.concatenate(all_)
-            wide = numpy.sqrt(((rows[:, 0] + rows[:, 1]) / 2) ** 2 + OF_95 ** 2 * (rows[:, 3] ** 2 + rows[:, 4] ** 2))
-            print(f"{name:16} {share_held(rows, rows[:, 4]):40.1%} {min(share_held(r, r[:, 4]) for r in all_):18.1%} "
-                  f"{numpy.median(wide):11.2%}")
+    print_held("class", by_pair.values(), True)
+    if len(runs) > 2:
+        print_held("by other runs", held_out(rows_of, len(runs)), False)
 
     print("\nvisits beyond the planned rounds, of points whose interval is wider than 1 %")
     for text, much in (("all", 0), ("where they scatter", 2)):

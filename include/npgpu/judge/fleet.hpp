@@ -112,6 +112,7 @@ struct FleetRun {
   std::uint64_t hash = 0;  // of the file's content: finds copies of a trace
   bool complete = false;
   std::vector<FleetDefect> defects{};  // of the node: GPUs that do not answer, bytes that arrive wrong between GPUs
+  std::vector<FleetDefect> open{};     // why it is not judged: values that cannot be
   std::vector<FleetGpu> gpus;          // those that have series; copies between several at once are left out
 };
 FleetRun fleet_run(const Trace&);
@@ -193,7 +194,7 @@ struct FleetHost {
   std::vector<FleetFinding> findings;
 };
 
-// A node of which something is broken that is no fault of one GPU that was measured.
+// A node of which something is broken, or not judged, that is no fault of one GPU that was measured.
 struct FleetBrokenHost {
   std::string host;
   FleetDefect defect;
@@ -226,7 +227,8 @@ struct Fleet {
   std::string first_date{}, last_date{};
   std::vector<FleetGroup> groups{};  // the largest first
 
-  std::vector<FleetBrokenHost> broken_hosts{};  // by name, each defect once, of the last trace that has it
+  // By name, each metric once, of the last trace that has it.
+  std::vector<FleetBrokenHost> broken_hosts{}, unjudged_hosts{};
   std::vector<std::string> notes{};      // GPUs that are on several hosts, hosts that share a name: a sentence each
   std::set<std::string> shared_names{};  // of hosts that are several machines
 

@@ -121,6 +121,8 @@ void set_drifts(Trace&);
 // or above three years, work of 0. A clock, limit or link of 0 goes without a note: some drivers answer so where they
 // cannot read. Reading a trace has done it.
 void set_doubts(Trace&);
+// "values that cannot be are not used: gpu0: multiprocessors of -1, and 2 more"; empty of a trace without such.
+std::string doubts_text(const Trace&);
 
 // What a core with a busy sibling hyperthread added to times by the host's clock.
 struct BusySibling {

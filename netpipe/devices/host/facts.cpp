@@ -23,6 +23,7 @@
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/devices/polled_meter.hpp"
+#include "netpipe/files/output.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
@@ -219,9 +220,9 @@ std::string process_cpus() {
 // Whether a process runs whose name begins so; Linux keeps 15 characters of it. False also where none can be seen.
 bool runs(const std::string& name) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
-    if (first_line(entry.path() / "comm").starts_with(name)) return true;
-  return false;
+  return std::ranges::any_of(files::entries_of("/proc", error), [&](const std::filesystem::path& process) {
+    return first_line(process / "comm").starts_with(name);
+  });
 }
 
 // "10 21, 21 10": a row for each NUMA node; empty where there is one.

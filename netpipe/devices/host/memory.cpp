@@ -15,6 +15,7 @@
 #include "netpipe/devices/host/cgroup.hpp"
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/message_memory.hpp"
+#include "netpipe/files/output.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::host {
@@ -30,8 +31,8 @@ std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a - std::min(a, b
 std::uint64_t gpu_memory_bytes(const fs::path& root, std::initializer_list<const char*> keys) {
   std::uint64_t sum_kb = 0;
   std::error_code error;
-  for (const auto& gpu : fs::directory_iterator(root / "proc/driver/nvidia/gpus", error)) {
-    const auto node = number_after(gpu.path() / "numa_status", "Node:");  // -1 where its memory is none
+  for (const fs::path& gpu : files::entries_of(root / "proc/driver/nvidia/gpus", error)) {
+    const auto node = number_after(gpu / "numa_status", "Node:");  // -1 where its memory is none
     if (!node) continue;
     // "Node 1 MemTotal:       98304 kB"
     std::ifstream file(root / fmt::format("sys/devices/system/node/node{}/meminfo", *node));

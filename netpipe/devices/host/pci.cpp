@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "netpipe/devices/host/cgroup.hpp"
+#include "netpipe/files/output.hpp"
 
 namespace npgpu::host {
 
@@ -69,9 +70,7 @@ std::vector<PciGpu> nvidia_gpus(const fs::path& sys) {
   constexpr std::string_view nvidia = "0x10de", vga = "0x0300", controller_3d = "0x0302";
   std::vector<PciGpu> all;
   std::error_code error;
-  for (auto at = fs::directory_iterator(sys / "bus/pci/devices", error); !error && at != fs::directory_iterator();
-       at.increment(error)) {
-    const fs::path device = at->path();
+  for (const fs::path& device : files::entries_of(sys / "bus/pci/devices", error)) {
     std::error_code none;
     const std::string of_class = first_line(device / "class");  // kept by the kernel, also of a device that has gone
     if (first_line(device / "vendor") != nvidia || fs::exists(device / "physfn", none)) continue;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "netpipe/devices/host/cgroup.hpp"
+#include "netpipe/files/output.hpp"
 
 namespace npgpu::host {
 
@@ -29,11 +30,10 @@ constexpr double too_much_stopped = 0.02;
 std::map<int, ThreadTime> own_threads() {
   std::map<int, ThreadTime> all;
   std::error_code ignored;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-    std::ifstream file(task.path() / "schedstat");
+  for (const std::filesystem::path& task : files::entries_of("/proc/self/task", ignored)) {
+    std::ifstream file(task / "schedstat");
     double ran = 0, waited = 0;
-    if (file >> ran >> waited)
-      all[std::atoi(task.path().filename().c_str())] = {Seconds{ran * 1e-9}, Seconds{waited * 1e-9}};
+    if (file >> ran >> waited) all[std::atoi(task.filename().c_str())] = {Seconds{ran * 1e-9}, Seconds{waited * 1e-9}};
   }
   return all;
 }
@@ -127,13 +127,13 @@ std::vector<Process> other_processes() {
   std::vector<Process> all;
   std::error_code ignored;
   const Seconds tick{1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK))};
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string number = entry.path().filename();
+  for (const std::filesystem::path& process : files::entries_of("/proc", ignored)) {
+    const std::string number = process.filename();
     if (number.find_first_not_of("0123456789") != number.npos) continue;
     Process p;
     p.pid = std::stol(number);
     if (p.pid == ::getpid() || is_counted_as_own(p.pid)) continue;
-    std::ifstream file(entry.path() / "stat");
+    std::ifstream file(process / "stat");
     std::string stat;
     std::getline(file, stat, '\0');  // of a process that ends meanwhile nothing; a buffer's iterator would throw
     const std::size_t open = stat.find('('), close = stat.rfind(')');
@@ -216,13 +216,13 @@ std::optional<std::uint64_t> number_in(const std::filesystem::path& file) {
 Rapl::Rapl(const std::filesystem::path& root, std::string& why) {
   std::error_code none;
   bool is_there = false;
-  for (const auto& zone : std::filesystem::directory_iterator(root, none)) {
+  for (const std::filesystem::path& zone : files::entries_of(root, none)) {
     // "intel-rapl:0" is a package; "intel-rapl:0:0" is a part of it. AMD's processors have the same names.
-    const std::string name = zone.path().filename();
-    if (!first_line(zone.path() / "name").starts_with("package") || name.find(':') != name.rfind(':')) continue;
+    const std::string name = zone.filename();
+    if (!first_line(zone / "name").starts_with("package") || name.find(':') != name.rfind(':')) continue;
     is_there = true;
-    const auto now = number_in(zone.path() / "energy_uj"), range = number_in(zone.path() / "max_energy_range_uj");
-    if (now && range) packages_.push_back({zone.path() / "energy_uj", *range, *now});
+    const auto now = number_in(zone / "energy_uj"), range = number_in(zone / "max_energy_range_uj");
+    if (now && range) packages_.push_back({zone / "energy_uj", *range, *now});
   }
   if (is_there && packages_.empty()) why = "the processors' energy (RAPL) is for root alone to read here";
   if (!is_there) why = "this system shows no energy of its processors (no package under " + root.string() + ")";

@@ -12,6 +12,7 @@
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/opencl/inventory.hpp"
+#include "netpipe/files/output.hpp"
 
 namespace npgpu::opencl {
 
@@ -27,11 +28,9 @@ double number_in(const fs::path& file) {
 
 // Folders in `parent` whose names begin so, in order: hwmon3, card0.
 std::vector<fs::path> folders(const fs::path& parent, std::string_view prefix) {
-  std::vector<fs::path> all;
   std::error_code error;
-  for (auto at = fs::directory_iterator(parent, error); !error && at != fs::directory_iterator(); at.increment(error))
-    if (at->path().filename().string().starts_with(prefix)) all.push_back(at->path());
-  std::ranges::sort(all);
+  std::vector<fs::path> all = files::entries_of(parent, error);
+  std::erase_if(all, [&](const fs::path& one) { return !one.filename().string().starts_with(prefix); });
   return all;
 }
 

@@ -14,6 +14,7 @@
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/node.hpp"
+#include "netpipe/files/output.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::simulated {
@@ -141,9 +142,8 @@ std::vector<std::string> ids_in(const std::string& below, const std::string& fro
   std::vector<std::string> ids;
   for (const fs::path& folder : folders()) {
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder / below, none))
-      if (entry.path().extension() == ".json")
-        ids.push_back(std::string(prefix) + front + entry.path().stem().string());
+    for (const fs::path& file : files::entries_of(folder / below, none))
+      if (file.extension() == ".json") ids.push_back(std::string(prefix) + front + file.stem().string());
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

@@ -264,9 +264,12 @@ std::vector<std::string> doubts_of(const ComparisonReport& of) {
   if (std::ranges::any_of(of_a, [&](const std::string& one) { return of_b.contains(one); }))
     all.emplace_back("A and B have a run in common");
   for (const auto& [which, side] : {std::pair{'A', &of.a}, {'B', &of.b}})
-    for (std::size_t i = 0; i < side->runs.size(); ++i)
+    for (std::size_t i = 0; i < side->runs.size(); ++i) {
       if (!side->runs[i]->root.complete)
         all.push_back(fmt::format("{} is incomplete: the run of {} did not reach its end", which, side->files[i]));
+      if (const std::string doubts = doubts_text(*side->runs[i]); !doubts.empty())
+        all.push_back(fmt::format("{}, {}: {}", which, side->files[i], doubts));
+    }
   for (const WhoRow& row : who(of))
     if (row.what == "npgpu" && row.differs())
       all.push_back("two versions of npgpu measured: what one of them does in a repeat may differ");

@@ -239,6 +239,17 @@ void say_who_moved(Fleet& fleet, const std::vector<const FleetRun*>& runs) {
   }
 }
 
+// Each metric of a host once, of the last run that has it.
+std::vector<FleetBrokenHost> by_host(const std::vector<const FleetRun*>& runs,
+                                     std::vector<FleetDefect> FleetRun::*which) {
+  std::map<std::pair<std::string, std::string>, FleetDefect> last;  // by host and metric
+  for (const FleetRun* run : runs)
+    for (const FleetDefect& defect : run->*which) last[{run->host, defect.metric}] = defect;
+  std::vector<FleetBrokenHost> all;
+  for (const auto& [of, defect] : last) all.push_back({of.first, defect});
+  return all;
+}
+
 }  // namespace
 
 std::size_t Fleet::gpus() const {
@@ -336,10 +347,8 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
       groups[{gpu.name, gpu.driver, gpu.link, gpu.simulated}][identity_of(run->host, gpu)].push_back({run, &gpu});
   }
   fleet.hosts = hosts.size();
-  std::map<std::pair<std::string, std::string>, FleetDefect> of_hosts;  // by host and metric
-  for (const FleetRun* run : counted_runs)
-    for (const FleetDefect& defect : run->defects) of_hosts[{run->host, defect.metric}] = defect;
-  for (const auto& [which, defect] : of_hosts) fleet.broken_hosts.push_back({which.first, defect});
+  fleet.broken_hosts = by_host(counted_runs, &FleetRun::defects);
+  fleet.unjudged_hosts = by_host(counted_runs, &FleetRun::open);
   say_who_moved(fleet, counted_runs);
   for (auto& [key, by_identity] : groups) {
     std::vector<Sightings> sightings;

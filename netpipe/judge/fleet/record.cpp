@@ -343,6 +343,7 @@ FleetRun fleet_run(const Trace& trace) {
   run.date = trace.root.start_time_utc;
   run.complete = trace.root.complete;
   run.defects = defects_of_node(trace);
+  if (const auto values = model::judge_values(trace)) run.open.push_back(defect_of(*values));
   const std::vector<SoakDevice> soaked = soak_devices(trace);
   for (const model::DeviceRecord& of : model::records_of(trace)) {
     if (of.is_host()) continue;

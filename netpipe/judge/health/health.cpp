@@ -157,16 +157,14 @@ std::vector<HealthFinding> model::health_of_node(const Trace& trace) {
   return all;
 }
 
+std::optional<HealthFinding> model::judge_values(const Trace& trace) {
+  if (trace.doubts.empty()) return std::nullopt;
+  return finding_of("", "values", Health::unjudged, doubts_text(trace));
+}
+
 std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const HealthRules& rules) {
   std::vector<HealthFinding> all;
-  if (!trace.doubts.empty()) {
-    HealthFinding& finding = all.emplace_back();
-    finding.metric = "values";
-    finding.health = Health::unjudged;
-    const std::size_t more = trace.doubts.size() - 1;
-    finding.text = fmt::format("values that cannot be are not used: {}{}", trace.doubts.front(),
-                               more ? fmt::format(", and {} more", more) : "");
-  }
+  if (auto values = judge_values(trace)) all.push_back(std::move(*values));
   const std::vector<SoakDevice> soaked = soak_devices(trace);
   const std::vector<DeviceRecord> records = records_of(trace);
   for (const DeviceRecord& record : records)

@@ -1,6 +1,7 @@
 // What a trace holds of one device, and where the health of devices and of the node is judged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace npgpu::model {
 
 // Findings of each device of the trace in its order, then of the host.
 std::vector<HealthFinding> health_of_devices(const Trace&, const HealthRules&);
+
+// Values that cannot be and so are not used (Trace::doubts): such a trace is not judged. Nothing where it has none.
+std::optional<HealthFinding> judge_values(const Trace&);
 
 // Findings of the node, and of no single device: GPUs that do not answer, copies between GPUs, collectives.
 std::vector<HealthFinding> health_of_node(const Trace&);

@@ -250,12 +250,13 @@ void add_device_failures(std::vector<NodeFinding>& findings, const std::vector<H
     }
     NodeFinding& finding = more.emplace_back();
     static_cast<HealthFinding&>(finding) = one;
+    if (one.device.empty()) continue;  // of the whole trace
     finding.devices = {one.device};
     finding.text = one.device + ": " + one.text;
   }
   for (NodeFinding& finding : more)
-    if (const std::size_t others = finding.devices.size() - 1; others > 0)
-      finding.text += fmt::format(" (and so of {} more)", others);
+    if (const std::size_t named = finding.devices.size(); named > 1)
+      finding.text += fmt::format(" (and so of {} more)", named - 1);
   findings.insert(findings.end(), more.begin(), more.end());
   sort_stably(findings, {}, model::rank_of_finding);
 }

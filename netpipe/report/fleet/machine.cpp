@@ -52,8 +52,9 @@ NPGPU_FORM(FleetBrokenHost, &T::host, within<&T::defect, &FleetDefect::metric>, 
            within<&T::defect, &FleetDefect::remedy>);
 NPGPU_FORM(FleetFile, &T::path, &T::why);
 NPGPU_FORM(Fleet, &T::files, &T::hosts, &T::gpus, &T::suspects, &T::confirmed, &T::slow_hosts, &T::broken_hosts,
-           &T::notes, &T::first_date, &T::last_date, &T::duplicates, &T::without_gpu, &T::incomplete,
-           called<"exclude", &T::excluded_hosts>, &T::unreadable, &T::groups, called<"key_figures", [](const T& fleet) {
+           &T::unjudged_hosts, &T::notes, &T::first_date, &T::last_date, &T::duplicates, &T::without_gpu,
+           &T::incomplete, called<"exclude", &T::excluded_hosts>, &T::unreadable, &T::groups,
+           called<"key_figures", [](const T& fleet) {
              std::vector<HostFigure> all;
              for (const FleetGroup& group : fleet.groups)
                for (const FleetMember& member : group.members)
@@ -141,10 +142,15 @@ void fleet_openmetrics(std::ostream& out, const Fleet& fleet) {
           label(member.host), label(member.id), label(member.uuid), name(suspect.findings.front().suspicion),
           label(suspect.causes.front().cause), suspect.confirmed() ? "yes" : "no");
     }
-  family(out, "npgpu_fleet_broken_host", "1 for each host that is broken, by what npgpu check calls it.");
-  for (const FleetBrokenHost& broken : fleet.broken_hosts)
-    out << fmt::format("npgpu_fleet_broken_host{{host=\"{}\",metric=\"{}\"}} 1\n", label(broken.host),
-                       label(broken.defect.metric));
+  const auto add_hosts = [&](const char* name, const char* help, const std::vector<FleetBrokenHost>& hosts) {
+    family(out, name, help);
+    for (const FleetBrokenHost& one : hosts)
+      out << fmt::format("{}{{host=\"{}\",metric=\"{}\"}} 1\n", name, label(one.host), label(one.defect.metric));
+  };
+  add_hosts("npgpu_fleet_broken_host", "1 for each host that is broken, by what npgpu check calls it.",
+            fleet.broken_hosts);
+  add_hosts("npgpu_fleet_unjudged_host",
+            "1 for each host with a trace that is not judged, by what npgpu check calls it.", fleet.unjudged_hosts);
   family(out, "npgpu_fleet_slow_host", "1 for each host that slows all of its GPUs' calls.");
   for (const FleetGroup& group : fleet.groups)
     for (const FleetHost& host : group.hosts)

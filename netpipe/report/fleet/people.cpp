@@ -160,11 +160,13 @@ std::string verdict_text(const Fleet& fleet) {
   std::string text = !bad.empty() ? fmt::format("{} of {}: {}", counted(fleet.suspects(), "suspect"), gpus, bad)
                      : judged     ? "no suspect among " + gpus
                                   : gpus + ", and no group is large enough to be judged";
-  if (!fleet.broken_hosts.empty()) {
+  const auto add_hosts = [&](const std::vector<FleetBrokenHost>& all, const char* what) {
     std::set<std::string> hosts;
-    for (const FleetBrokenHost& one : fleet.broken_hosts) hosts.insert(one.host);
-    text += fmt::format("; {} broken", counted(hosts.size(), "host"));
-  }
+    for (const FleetBrokenHost& one : all) hosts.insert(one.host);
+    if (!hosts.empty()) text += fmt::format("; {} {}", counted(hosts.size(), "host"), what);
+  };
+  add_hosts(fleet.broken_hosts, "broken");
+  add_hosts(fleet.unjudged_hosts, "not judged");
   if (judged && alone) text += fmt::format("; {} not compared", alone);
   if (const std::size_t hosts = fleet.slow_hosts())
     text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
@@ -189,9 +191,12 @@ void fleet_text(std::ostream& out, const Fleet& fleet, bool all, const TextStyle
     doc.add(Document::Marked{"BROKEN", Document::Tone::alarm, broken_text(broken), 2, 10});
     if (!broken.defect.remedy.empty()) doc.note("do: " + broken.defect.remedy, false, 10);
   }
+  for (const FleetBrokenHost& one : fleet.unjudged_hosts)
+    doc.add(Document::Marked{"NOT JUDGED", Document::Tone::alarm, broken_text(one), 2, 14});
   for (const FleetGroup& group : fleet.groups) write_group(doc, group, all);
   doc.gap();
-  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.in_doubt();
+  const bool is_bad = fleet.suspects() || !fleet.broken_hosts.empty() || fleet.slow_hosts() || fleet.in_doubt() ||
+                      !fleet.unjudged_hosts.empty();
   doc.add(Document::Marked{verdict_text(fleet), is_bad ? Document::Tone::alarm : Document::Tone::bold});
   const std::string exclude = exclude_text(fleet);  // one line, to be copied
   if (!exclude.empty()) doc.add(Document::Lines{exclude + '\n'});
@@ -351,7 +356,10 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
   Document doc;
   doc.add(Document::Head{"Fleet: " + verdict_text(fleet), traces_text(fleet)});
   doc.add(Document::Heading{"Verdict", "verdict"});
-  const Health health = is_bad ? Health::fail : fleet.in_doubt() ? Health::undecided : Health::pass;
+  const Health health = is_bad                          ? Health::fail
+                        : fleet.in_doubt()              ? Health::undecided
+                        : !fleet.unjudged_hosts.empty() ? Health::unjudged
+                                                        : Health::pass;
   doc.add(Document::Verdict{verdict_text(fleet), health});
   if (const std::string exclude = exclude_text(fleet); !exclude.empty()) {
     doc.add(Document::Paragraph{"For Slurm:"});
@@ -360,6 +368,7 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
   for (const FleetBrokenHost& broken : fleet.broken_hosts)
     doc.note("broken: " + broken_text(broken) + (broken.defect.remedy.empty() ? "" : "; " + broken.defect.remedy),
              true);
+  for (const FleetBrokenHost& one : fleet.unjudged_hosts) doc.note("not judged: " + broken_text(one), true);
   for (const std::string& note : fleet.notes) doc.note(note);
   for (std::size_t i = 0; i < fleet.groups.size(); ++i) add_group(doc, fleet.groups[i], i);
   Document unreadable;
