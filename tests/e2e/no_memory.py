@@ -33,7 +33,7 @@ with folder() as where:
             return subprocess.run([PROGRAM, *command], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
                                   env={**os.environ, "LD_PRELOAD": LIBRARY, "COUNT_IN": count_in, **more})
         sound = attempt()
-        count = int(open(count_in).read())
+        count = int(open(count_in).read()) if os.path.exists(count_in) else 0  # with a sanitizer it is not even loaded
         if count < 1000:
             print(f"skipped: allocations of this build are not those of the C library: {count} seen")
             sys.exit(77)
