@@ -242,6 +242,37 @@ TEST_CASE("on another model of device copies go by its rates, and kernels by whi
   CHECK(behind->times.low < (rest + 7800 + 2684) / (rest + 7800));
   CHECK(behind->times.high > (rest + 3900 + 2684) / (rest + 3900));
 
+  // A kernel that was counted takes on another device what its figures say: here the memory bounds it.
+  AppStep wide = step;
+  wide.items[1].shape.grid_x = 1 << 20;
+  const AppKernelCount count{"axpy", 1e6, 6e9};
+  const auto of_memory = [&](const char* name, double memory_gb_s) {
+    MeasuredCosts all = device(name, 128, memory_gb_s, 1);
+    for (const auto& [key, value] : {std::pair{"memory_latency_cycles", 500.},
+                                     {"fma_latency_cycles", 4.},
+                                     {"warps", 64.},
+                                     {"blocks", 32.},
+                                     {"block_threads", 1024.},
+                                     {"sm_bytes_per_cycle", 64.},
+                                     {"memory_knee", 4.},
+                                     {"schedulers", 4.},
+                                     {"warp", 32.}})
+      all.figures[key] = {value, value, value, {}, "assumed"};
+    return all;
+  };
+  const MeasuredCosts near = of_memory("Here", 2000), far = of_memory("There", 1000);
+  const std::vector<AppKernel> counted = kernels_of(wide, near, std::span(&count, 1));
+  REQUIRE(counted.at(0).allowed);
+  CHECK(counted.at(0).allowed->bound == KernelBound::memory_rate);
+  const AppForecast sure = forecast_elsewhere(wide, near, far, std::span(&count, 1));
+  const double longer = likely_time(far, *counts_of(wide.items[1], std::span(&count, 1))) /
+                        likely_time(near, *counts_of(wide.items[1], std::span(&count, 1)));
+  CHECK(longer > 1.3);
+  CHECK(sure.elsewhere->step_us.value == doctest::Approx(step.time_us.value + 3900 * (longer - 1)).epsilon(0.005));
+  CHECK(sure.elsewhere->step_us.high / sure.elsewhere->step_us.low == doctest::Approx(1.05 * 1.05).epsilon(0.01));
+  const AppKernelCount none{"nothing", 1, 1};
+  CHECK_THROWS_WITH_AS(kernels_of(step, near, std::span(&none, 1)), doctest::Contains("begins with 'nothing'"), Error);
+
   MeasuredCosts unknown = device("There", 128, 1000, 0.5);
   unknown.figures.clear();
   CHECK(!forecast_elsewhere(step, here, unknown).elsewhere);

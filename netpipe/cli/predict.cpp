@@ -361,10 +361,17 @@ int run_predict(const Options& options) {
   (void)parse_name<DataType>("type", options.text("type"));
   const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
   const auto other = options.maybe("on");
+  const auto refuse_counts = [&] {
+    if (options.has("counts"))
+      throw Error(ErrorKind::usage,
+                  "--counts: it is of kernels of a recorded application; a kernel alone has --flops and --bytes-moved");
+  };
+  if (!options.has("TRACE")) refuse_counts();
   if (other && !options.has("TRACE")) return predict_elsewhere(options, *other);
   const std::string path = options.place("TRACE");
   const Trace trace = read_for_figures(path);
   if (!trace.of<Records>().empty()) return predict_application(options, trace);
+  refuse_counts();
   if (other) return predict_elsewhere(options, *other);
   if (options.has("all-reduce")) return predict_all_reduce(options, trace);
   if (!names_pieces(options)) refuse_options_of_pieces(options);
@@ -417,6 +424,11 @@ Command predict() {
              Option("other-layout", {}, "Default: all.")}},
            {"Measured jobs", {"measured"}},
            {"Several GPUs (npgpu collectives)", {"all-reduce"}},
+           {"A recorded application (npgpu record)",
+            {Option("counts", {},
+                    "What one launch of its kernel NAME does: FLOP,BYTES as in axpy=2GFLOP,12GB, and behind "
+                    "these the type, where it is not fp32. May be repeated.",
+                    "NAME=WORK")}},
            {"Output",
             {Option("device", {}, "Needed where the trace has several."), "on", "code", "draw", "chrome", "force",
              "json"}}},

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "netpipe/cli/predict.hpp"
+#include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/vocabulary/device.hpp"
 
@@ -28,17 +29,45 @@ MeasuredCosts costs_of_kept(const AppStep& step) {
                                             step.device_name.empty() ? "the recorded device" : step.device_name));
 }
 
+namespace {
+
+// "axpy=2GFLOP,12GB,fp64"
+AppKernelCount parse_count_of_kernel(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const auto words = equals == std::string::npos || equals == 0 ? std::vector<std::string>{}
+                                                                : split_words("counts", text.substr(equals + 1));
+  if (words.size() < 2 || words.size() > 3)
+    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' is no kernel of a recorded application; write "
+                                              "NAME=FLOP,BYTES or NAME=FLOP,BYTES,TYPE, as in axpy=2GFLOP,12GB",
+                                              text));
+  AppKernelCount count{text.substr(0, equals), parse_operations("counts", words[0]),
+                       static_cast<double>(parse_size("counts", words[1]))};
+  if (words.size() > 2) count.type = parse_name<DataType>("counts", words[2]);
+  if (!(count.flops > 0) && !(count.bytes > 0))
+    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' does no operation and moves no byte", text));
+  return count;
+}
+
+// Nothing where no GPU of the recorded name is kept.
+std::optional<MeasuredCosts> maybe_costs_of_kept(const AppStep& step) try {
+  return costs_of_kept(step);
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+}  // namespace
+
 int predict_application(const Options& options, const Trace& trace) {
   const AppStep step = step_of(trace);
   const auto other = options.maybe("on");
+  std::vector<AppKernelCount> counts;
+  for (const std::string& text : options.texts("counts")) counts.push_back(parse_count_of_kernel(text));
   CostsAndSource node;
   if (other) node = costs_on(options, *other);
   else node.costs = costs_of_kept(step), node.source = node.costs.device;
-  AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs)};
-  if (!is_of_model(node.costs, step.device_name)) try {
-      of.forecast = forecast_elsewhere(step, costs_of_kept(step), node.costs);
-    } catch (const Error&) {  // none of the recorded device: the forecast says so
-    }
+  AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs, counts)};
+  if (!is_of_model(node.costs, step.device_name))
+    if (const auto here = maybe_costs_of_kept(step)) of.forecast = forecast_elsewhere(step, *here, node.costs, counts);
   if (options.on("json")) app_forecast_json(std::cout, of);
   else app_forecast_text(std::cout, of, terminal_style());
   return exit_code::done;

@@ -164,6 +164,11 @@ std::string item_text(const StepItem& item) {
 namespace {
 
 std::string bound_text(const AppKernel& k) {
+  if (k.allowed) {
+    const double allowed_us = microseconds(k.allowed->likely);
+    return fmt::format("{} allows {} us: {} times as long", name(k.allowed->bound), digits_text(allowed_us, 3),
+                       digits_text(k.each_us / allowed_us, 3));
+  }
   switch (k.bound) {
     case AppBound::launch: return "short: mostly its launch";
     case AppBound::few_blocks:
@@ -278,6 +283,7 @@ NPGPU_FORM(SpanOf, called<"activity", [](const T& s) { return s.item->activity; 
 NPGPU_FORM(AppPlayed, &T::what, called<"step_us", [](const T& p) { return p.timeline.step_us; }>,
            called<"spans", [](const T& p) { return spans_of(p); }>);
 NPGPU_FORM(AppKernel, &T::name, in_place<&T::shape>, &T::times, &T::total_us, &T::each_us, &T::bound, &T::waves,
+           called<"allowed_us", [](const T& k) { return k.allowed ? microseconds(k.allowed->likely) : not_measured; }>,
            called<"why", [](const T& k) { return bound_text(k); }>);
 NPGPU_FORM(AppAdvice, &T::change, &T::what, &T::step_us, &T::times, &T::needs_independence, known<&T::note>);
 NPGPU_FORM(AppElsewhere, &T::step_us, &T::times, &T::kernels_longer);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,17 +95,27 @@ enum class AppBound {
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<AppBound>{"unknown", "launch", "few-blocks", "last-wave"};
 
+// What one launch of a kernel does, as its author or a profiler counts it.
+struct AppKernelCount {
+  std::string name{};  // with which the kernel's begins
+  double flops = 0, bytes = 0;
+  DataType type = DataType::fp32;
+};
 struct AppKernel {
   std::string name{};
   RecordShape shape{};
   std::size_t times = 0;  // in a step
   double total_us = 0, each_us = 0;
   AppBound bound = AppBound::unknown;
-  std::uint32_t multiprocessors = 0;  // of the device; 0: not known
-  double waves = not_measured;        // blocks over those that the device holds at once
+  std::uint32_t multiprocessors = 0;    // of the device; 0: not known
+  double waves = not_measured;          // blocks over those that the device holds at once
+  std::optional<KernelTime> allowed{};  // of a kernel that was counted: the time that the device allows
 };
-// All of a step, the longest in all first. Costs of another model of device say nothing of bounds.
-std::vector<AppKernel> kernels_of(const AppStep&, const MeasuredCosts&);
+// All of a step, the longest in all first. Costs of another model of device say nothing of bounds. Throws Error(usage)
+// where a count is of no kernel of the step, or the device's figures do not give its time.
+std::vector<AppKernel> kernels_of(const AppStep&, const MeasuredCosts&, std::span<const AppKernelCount> = {});
+// What a kernel does and how it was launched; nothing where nobody counted it.
+std::optional<KernelCounts> counts_of(const StepItem&, std::span<const AppKernelCount>);
 
 // What can be changed about a step.
 enum class AppChange {
@@ -152,10 +163,12 @@ struct AppForecast {
   std::optional<AppElsewhere> elsewhere{};  // where it is of another model: all but the step's own items are as there
 };
 // `costs`: of the node that it ran on, or of one like it. With those of another model there is no advice.
-AppForecast forecast(const AppStep&, const MeasuredCosts& costs);
-// The same step on another model of device. `here`: costs of the model that it was recorded on. Pageable
-// copies and calls stay as they are: the host is taken to be the same.
-AppForecast forecast_elsewhere(const AppStep&, const MeasuredCosts& here, const MeasuredCosts& there);
+AppForecast forecast(const AppStep&, const MeasuredCosts& costs, std::span<const AppKernelCount> = {});
+// The same step on another model of device. `here`: costs of the model that it was recorded on. Pageable copies and
+// calls stay as they are: the host is taken to be the same. A kernel that was counted takes as many times as long as
+// the two devices' figures say.
+AppForecast forecast_elsewhere(const AppStep&, const MeasuredCosts& here, const MeasuredCosts& there,
+                               std::span<const AppKernelCount> = {});
 // Whether the costs are of a device of that name, with or without the vendor's; an unknown name is taken to be.
 bool is_of_model(const MeasuredCosts&, std::string_view device_name);
 

@@ -223,12 +223,12 @@ void add_chunks(Gains& gains, const ChangedStep& pinned, const MeasuredCosts& co
 
 }  // namespace
 
-AppForecast forecast(const AppStep& step, const MeasuredCosts& costs) {
+AppForecast forecast(const AppStep& step, const MeasuredCosts& costs, std::span<const AppKernelCount> counts) {
   AppForecast of;
   AppTimeline as_it_is = played(step);
   of.as_it_is_us = as_it_is.step_us;
   of.played.push_back({"as it is", step.items, std::move(as_it_is)});
-  of.kernels = kernels_of(step, costs);
+  of.kernels = kernels_of(step, costs, counts);
   of.off_by = of.as_it_is_us / step.time_us.value - 1;
   if (!is_of_model(costs, step.device_name)) {
     of.notes.push_back(fmt::format(

@@ -38,13 +38,16 @@ struct TimesLonger {
 };
 
 // `longer`: of a kernel without what an empty one takes.
-AppStep moved(AppStep step, const MeasuredCosts& here, const MeasuredCosts& there, double longer, double memory) {
+AppStep moved(AppStep step, const MeasuredCosts& here, const MeasuredCosts& there, double longer, double memory,
+              std::span<const AppKernelCount> counts) {
   const double empty_here = here.at("empty_kernel_us", 0), empty_there = there.at("empty_kernel_us", empty_here);
   for (StepItem& item : step.items) {
     const auto bytes = static_cast<double>(item.shape.bytes);
     const CopyWay way = way_of(item);
     double factor = memory, added = 0;  // of copies within the device, and memsets
-    if (item.activity == Activity::kernel) {
+    if (const auto count = counts_of(item, counts)) {
+      factor = likely_time(there, *count) / likely_time(here, *count);
+    } else if (item.activity == Activity::kernel) {
       const double of_launch = std::fmin(empty_here, item.device_us);
       factor = longer, added = of_launch * (empty_here > 0 ? empty_there / empty_here : 1) - of_launch * longer;
     } else if (is_pageable_copy(item)) {
@@ -71,16 +74,17 @@ bool is_of_model(const MeasuredCosts& costs, std::string_view name) {
          costs.device_name == vendor + std::string(name);
 }
 
-AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, const MeasuredCosts& there) {
+AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, const MeasuredCosts& there,
+                               std::span<const AppKernelCount> counts) {
   const TimesLonger longer(here, there);
   if (!longer.are_known()) {
-    AppForecast of = forecast(step, there);
+    AppForecast of = forecast(step, there, counts);
     of.notes.push_back(fmt::format("rates of kernels are not known of both: npgpu probe measures them"));
     return of;
   }
   const double off_by = played_us(step) / step.time_us.value - 1;
   const auto on_other = [&](double kernels_longer) {
-    AppStep other = moved(step, here, there, kernels_longer, longer.memory_rate);
+    AppStep other = moved(step, here, there, kernels_longer, longer.memory_rate, counts);
     const double now = played_us(other) / (1 + off_by) / step.time_us.value;
     for (double* us :
          {&other.time_us.value, &other.time_us.low, &other.time_us.high, &other.shortest_us, &other.longest_us})
@@ -89,7 +93,7 @@ AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, c
   };
   const AppStep likely = on_other(std::sqrt(longer.least * longer.most)), best = on_other(longer.least),
                 worst = on_other(longer.most);
-  AppForecast of = forecast(likely, there);
+  AppForecast of = forecast(likely, there, counts);
   const AppForecast of_best = forecast(best, there), of_worst = forecast(worst, there);
   std::erase_if(of.advice, [&](AppAdvice& one) {
     for (const AppForecast* const end : {&of_best, &of_worst}) {
@@ -107,10 +111,10 @@ AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, c
   other.times = {step.time_us.value / other.step_us.value, step.time_us.value / other.step_us.high,
                  step.time_us.value / other.step_us.low, "1", "the measured step over the one there"};
   other.kernels_longer = {std::sqrt(longer.least * longer.most), longer.least, longer.most, "1", longer.text()};
-  of.notes.push_back(
-      fmt::format("kernels take {:.2f} to {:.2f} times as long on {}: {}. Which of these bounds a kernel is not in a "
-                  "recording; fp64, tensor cores and caches are not looked at",
-                  longer.least, longer.most, there.device_name, longer.text()));
+  of.notes.push_back(fmt::format(
+      "kernels{} take {:.2f} to {:.2f} times as long on {}: {}. Which of these bounds a kernel is not in a "
+      "recording; fp64, tensor cores and caches are not looked at",
+      counts.empty() ? "" : " that were not counted", longer.least, longer.most, there.device_name, longer.text()));
   of.notes.emplace_back("the host, and so calls and pageable copies, is taken to be as fast as the recorded one");
   return of;
 }

@@ -35,7 +35,28 @@ AppBound bound_of(const AppKernel& k, double empty_us) {
 
 }  // namespace
 
-std::vector<AppKernel> kernels_of(const AppStep& step, const MeasuredCosts& costs) {
+std::optional<KernelCounts> counts_of(const StepItem& kernel, std::span<const AppKernelCount> all) {
+  const auto count = std::ranges::find_if(all, [&](const auto& one) { return kernel.name.starts_with(one.name); });
+  if (kernel.activity != Activity::kernel || count == all.end()) return std::nullopt;
+  const RecordShape& shape = kernel.shape;
+  return KernelCounts{.flops = count->flops,
+                      .bytes = count->bytes,
+                      .type = count->type,
+                      .blocks = std::max<std::uint64_t>(shape.blocks(), 1),
+                      .threads = shape.threads(),
+                      .registers = shape.registers,
+                      .shared_bytes = shape.static_shared_bytes + shape.dynamic_shared_bytes};
+}
+
+std::vector<AppKernel> kernels_of(const AppStep& step, const MeasuredCosts& costs,
+                                  std::span<const AppKernelCount> counts) {
+  for (const AppKernelCount& one : counts)
+    if (std::ranges::none_of(step.items, [&](const StepItem& item) {
+          return item.activity == Activity::kernel && item.name.starts_with(one.name);
+        }))
+      throw Error(ErrorKind::usage, "--counts: no kernel of the step begins with '" + one.name + "'");
+
+  const bool is_known = is_of_model(costs, step.device_name);
   std::map<std::pair<std::string, RecordShape>, AppKernel> all;
   for (const StepItem& item : step.items) {
     if (item.activity != Activity::kernel) continue;
@@ -44,8 +65,9 @@ std::vector<AppKernel> kernels_of(const AppStep& step, const MeasuredCosts& cost
     k.shape = item.shape;
     ++k.times;
     k.total_us += item.device_us;
+    if (const auto count = is_known && !k.allowed ? counts_of(item, counts) : std::nullopt)
+      k.allowed = time_of_kernel(costs, *count);
   }
-  const bool is_known = is_of_model(costs, step.device_name);
   std::vector<AppKernel> sorted;
   for (auto& [of, k] : all) {
     k.each_us = k.total_us / static_cast<double>(k.times);
