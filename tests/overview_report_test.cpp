@@ -274,6 +274,39 @@ TEST_CASE("a table for a browser has a caption, and headers with their scope") {
         "<tr><th scope=\"row\">x&amp;y</th><td class=\"n\">1.5</td><td>3*</td></tr>\n</tbody>\n</table>\n");
 }
 
+TEST_CASE("a page has no column of dashes; text keeps it") {
+  Table table({left("name"), decimal("GB/s"), decimal("W")});
+  table.row({"one", "1.5", "-"});
+  table.row({"two", "-", "-"});
+  CHECK(has(table.html("of"), "GB/s"));
+  CHECK_FALSE(has(table.html("of"), ">W<"));
+  CHECK(has(table.markdown(), "W"));
+}
+
+TEST_CASE("a band lies within the axes, and an interval of four times the value neither sets the scale nor is drawn") {
+  html::Plot plot;
+  plot.y = {"GB/s", html::Unit::plain, false, true};
+  plot.curves = {{"one", {{0, 10, 6, 14, false, "a"}, {1, 10, 2, 50, false, "b"}, {2, 10, 6, 14, false, "c"}}}};
+  const std::string out = html::figure_of(plot);
+  CAPTURE(out);
+  // From 226 up to 26 for 0 to 14.7: 14 is at 35.5, 10 at 89.9, 6 at 144.4; the point in the middle has no band.
+  CHECK(has(out, "class=\"band\" d=\"M64 35.5L260 89.9L456 35.5L456 144.4L260 89.9L64 144.4z\""));
+  CHECK(has(out, "class=\"m hollow\""));
+}
+
+TEST_CASE("names of limits do not cover each other, and a curve keeps the colour that is asked for") {
+  html::Plot plot;
+  plot.y = {"GB/s", html::Unit::plain, false, true};
+  plot.curves = {{"one", {{0, 1, 1, 1, false, {}}, {1, 1, 1, 1, false, {}}}, 3}};
+  plot.limits = {{100, "above"}, {99, "below"}};
+  const std::string out = html::figure_of(plot);
+  CAPTURE(out);
+  // 99 is at 226 - 200 * 99 / 105 = 37.4, and its name 4 above; 100 at 35.5, its name 15 above the other.
+  CHECK(has(out, "y=\"33.4\">below"));
+  CHECK(has(out, "y=\"18.4\">above"));
+  CHECK(has(out, "<g class=\"s3\">"));
+}
+
 TEST_CASE("a drawing places points by their logarithm, bands by their interval, and draws doubtful ones hollow") {
   html::Plot plot;
   plot.id = "p";

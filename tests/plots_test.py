@@ -10,69 +10,14 @@ import subprocess
 import sys
 import tempfile
 
-from figures import PLOTS, PROGRAM, check, refused, run, script, traced, words  # first: it finds what follows
+from figures import PERTURBED, PLOTS, PROGRAM, SIZES, check, estimate, ink, inked, refused, run, script, series, traced, words, write  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
-from npgpu.plots import command, figure, latency, loader, matrix, panels, rate, ratios, samples  # noqa: E402
+from npgpu.plots import command, figure, latency, loader, rate, ratios, samples  # noqa: E402
 
 ALL = ("rate", "latency", "ratios", "samples", "corners", "chain", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "frees", "pieces", "energy", "roofline", "soak", "collectives",
        "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
        "numa", "universality", "timeline")
-
-
-def estimate(value, low=None, high=None):
-    return {"value": value, "low": low, "high": high, "method": "by hand"}
-
-
-def lane(number, name, times, fit=(5, 1e9), copies=1, limit=2e9, perturbed=()):
-    """`times`: {bytes: us}; intervals are 1 % wide to each side."""
-    points = []
-    for size, us in times.items():
-        rate = copies * size / us * 1e6
-        points.append({"bytes": size, "lane": number, "trials": 7, "stop": "trials", "disturbed": None, "time_us": estimate(us, 0.99 * us, 1.01 * us),
-                       "min_us": 0.98 * us, "max_us": 1.1 * us, "mean_us": us, "rate_bytes_per_s": estimate(rate, rate / 1.01, rate / 0.99),
-                       "percent_of_limit": limit and 100 * rate / limit, "perturbed": size in perturbed})
-    curve = {"fit_latency_us": estimate(fit[0]), "fit_rate_bytes_per_s": estimate(fit[1]), "fit_worst_residual": 0.1}
-    return {"lane": number, "name": name, "curve": curve, "points": points}
-
-
-def series(times, simulated=False, limit=2e9, perturbed=(), **case):
-    case = {"module": "cudaMemcpy", "source": "host", "target": "cuda:0", "pattern": "stream", "direction": "h2d",
-            "memory": "pinned", "async": False, "timing": "host", "cache": "warm", "executor": "default",
-            "source_offset_bytes": 0, "target_offset_bytes": 0, "bind": True, "more_lanes": "", **case}
-    one = {"title": f"cudaMemcpy cuda:0 {case['direction']}", "case": case, "schedule": "classic 7", "device_name": "Test GPU",
-           "simulated": simulated, "together": None, "lanes": [lane(0, case["direction"], times, limit=limit, perturbed=perturbed)]}
-    if case["pattern"] == "duplex":
-        one["lanes"].append(lane(1, "d2h" if case["direction"] == "h2d" else "h2d", times, limit=limit))
-        one["together"] = lane(0, "both", times, copies=2, limit=2 * limit)
-    return one
-
-
-def write(path, transfers, **more):
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"document": "npgpu-report", "version": 3, "run": {"hostname": "node17"}, "transfers": transfers,
-                   "probes": [], "jobs": [], **more}, file)
-    return path
-
-
-SIZES = {n: 5 + n / 1000 for n in [1, 2, 3, 4, 6, 8, 12] + [2 ** k + d for k in range(5, 24) for d in (-3, 0, 3)]}
-PERTURBED = {n for n in SIZES if n > 12 and n & (n - 1)}
-
-
-def ink(path):
-    """Share of pixels that are not white, and how many different colours there are."""
-    pixels = (matplotlib.image.imread(path)[..., :3] * 255).round().astype(int).reshape(-1, 3)
-    colors = np.bincount(pixels // 32 @ (64, 8, 1))  # eight shades of each of red, green and blue
-    return np.mean(np.any(pixels < 250, axis=1)), np.count_nonzero(colors)
-
-
-def inked(name, arguments, png, least, most, least_colors):
-    arguments = [arguments] if isinstance(arguments, str) else arguments
-    what, drawn = f"{name} {' '.join(os.path.basename(a) for a in arguments)}", script(name, *arguments, "-o", png)
-    check(drawn.returncode == 0 and not drawn.stderr, f"{what}: {drawn.stderr}")
-    if drawn.returncode == 0:
-        share, colors = ink(png)
-        check(least < share < most and colors >= least_colors, f"{what}: {100 * share:.1f} % ink, {colors} colours")
 
 
 def median_over(visits):
@@ -293,56 +238,6 @@ def picture(where, trace, *arguments):
     return out
 
 
-def a_matrix(where, made):
-    path, png = os.path.join(where, "matrix.h5"), os.path.join(where, "matrix.png")
-    traced(path, "matrix", "--device", "sim:node8-sick", "--only", "pairs,host", "--executor", "copy-engine", "--sizes", "64KiB", "--rounds", "1",
-           codes=(3, 8))  # it is sick, and visited once
-    peers = [c for c in loader.curves_of(loader.load(path, "transfers")) if c.series.case["direction"] == "peer"]
-    named = {tuple(sorted(c.words.items())) for c in peers}
-    check(len(peers) == len(named) > 100, f"each pair of GPUs has a name of its own: {len(named)} of {len(peers)}")
-    titles = {matrix.title({"unit": "us", "pattern": pattern}) for pattern in ("chase", "atomic", "flag")}
-    check(len(titles) == 3 and all("(ns)" in t for t in titles), f"latencies have titles of their own: {titles}")
-    picture = matrix.draw(path)
-    panels = [ax for ax in picture.axes if ax.images]
-    check(picture._suptitle.get_ha() == "left" and all(ax.get_title(loc="left") and not ax.get_title() for ax in panels),
-          "matrix: titles stand at the left, as in all figures")
-    inked("matrix", path, png, 0.3, 1, 6)
-    better_is_yellow(where)
-    refused("no matrix", "matrix", made, "-o", png)
-
-
-def better_is_yellow(where):
-    """The same end of the scale for the higher rate and the shorter time; and each unit has its colour bar."""
-    devices = [{"id": f"cuda:{i}", "name": "Test GPU", "simulated": False} for i in range(2)]
-    cell = lambda a, b, value, verdict="ok": {"source": f"cuda:{a}", "target": f"cuda:{b}", "access": "write", "bytes": 8, "verdict": verdict,
-                                              "value": estimate(value), "doubtful": False, "limit": None}
-    one = lambda unit, pattern, here, there: {"unit": unit, "pattern": pattern, "executor": "copy-engine", "both_ways": False, "access": "write",
-                                              "cells": [cell(0, 1, here), cell(1, 0, there, "slow")]}
-    node = {"devices": devices, "matrices": [one("bytes per second", "stream", 400e9, 100e9), one("us", "chase", 0.5, 2.0)]}
-    path = write(os.path.join(where, "node.json"), [], matrix=node)
-    picture = matrix.draw(path)
-    panels_of = [ax for ax in picture.axes if ax.images]
-    colors = [[image.cmap(image.norm(image.get_array()[at])) for at in ((0, 1), (1, 0))] for ax in panels_of for image in ax.images]
-    check(len(colors) == 2 and colors[0][0] != colors[0][1], f"{colors}")
-    fastest = matplotlib.colormaps["viridis"](1.0)
-    check(colors[0][0] == fastest and np.allclose(colors[1][0], matplotlib.colormaps["viridis"](0.75), atol=0.02), f"better is yellow: {colors}")
-    check(np.allclose(colors[1][1], matplotlib.colormaps["viridis"](0.0)), "the longest time is dark")
-    labels = [ax.get_xlabel() for ax in picture.axes if not ax.images]
-    check(sorted(labels) == ["GB/s, more is better", "ns, less is better"], f"colour bars: {labels}")
-    check(all(len(ax.patches) == 1 for ax in panels_of), "what is slow has a frame")
-    node["matrices"][0]["cells"][0]["value"] = estimate(None)
-    check("x: no valid copy" in words(where, "matrix", write(path, [], matrix=node)), "a pair without a valid copy is marked")
-
-
-def numa_nodes(where, made):
-    path, png = os.path.join(where, "numa.h5"), os.path.join(where, "numa.png")
-    traced(path, "matrix", "--device", "sim:node8-firmware", "--only", "numa", "--sizes", "64KiB", "--rounds", "1", codes=(3, 8))
-    inked("numa", path, png, 0.3, 1, 4)
-    refused("the figure numa", "matrix", path, "-o", png)
-    refused("NUMA", "numa", os.path.join(where, "matrix.h5"), "-o", png)
-    refused("no matrix", "numa", made, "-o", png)
-
-
 def universality(where, made):
     """A column for each device of several traces, in colours by verdict."""
     paths = [traced(os.path.join(where, f"{name}.h5"), "probe", "compute", "--device", f"sim:{name}", "--rounds", "1") for name in ("gts250", "gtx470")]
@@ -353,7 +248,7 @@ def universality(where, made):
         one, _ = ink(png)
         drawn = script("universality", paths[0], "-o", png)
         check(drawn.returncode == 0 and ink(png)[0] > 0.2 and one > 0.2, f"universality: {drawn.stderr}, ink {one} {ink(png)}")
-    check(refused("", "universality", os.path.join(where, "numa.h5"), "-o", png).stderr, "universality of copies")
+    check(refused("", "universality", made, "-o", png).stderr, "universality of copies")
 
 
 def a_step(where, made):
@@ -516,8 +411,6 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     trace = samples_are_those_that_the_program_summarizes(folder)
     disturbed_visits_are_left_out(folder, trace)
     pictures(folder, trace)
-    a_matrix(folder, trace)
-    numa_nodes(folder, trace)
     universality(folder, trace)
     a_step(folder, trace)
     every_figure_helps()

@@ -186,9 +186,14 @@ std::string Table::html(std::string_view caption) const {
   const auto open = [](const char* element, const char* scope, std::string_view its_class) {
     return fmt::format("<{}{}{}>", element, scope, its_class.empty() ? "" : fmt::format(" class=\"{}\"", its_class));
   };
+  // A column of dashes says nothing.
+  const auto is_on_page = [](const Column& c) {
+    return is_shown(c) &&
+           (c.cells.empty() || std::ranges::any_of(c.cells, [](const auto& cell) { return cell != "-"; }));
+  };
   const auto class_of = [](const Column& c) { return c.is_prose ? "wrap" : c.align == Align::left ? "" : "n"; };
   for (const Column& c : columns_) {
-    if (!is_shown(c)) continue;
+    if (!is_on_page(c)) continue;
     out += open("th", " scope=\"col\"", c.is_prose ? "" : class_of(c)) +
            (c.header.empty() ? "marks" : html_text(c.header)) + "</th>";
     rows = c.cells.size();
@@ -197,7 +202,7 @@ std::string Table::html(std::string_view caption) const {
     body += "<tr>";
     bool first = true;
     for (const Column& c : columns_) {
-      if (!is_shown(c)) continue;
+      if (!is_on_page(c)) continue;
       const char* const element = first ? "th" : "td";
       body += open(element, first ? " scope=\"row\"" : "",
                    first && judged_[i] ? html::class_of(*judged_[i]) : class_of(c)) +

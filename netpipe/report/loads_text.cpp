@@ -6,6 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/report/foreign.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/html/html.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/model/figures.hpp"
@@ -53,6 +56,34 @@ Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& 
   return table;
 }
 
+// Energy of a byte and of an operation on a device, a bar for each kind of work.
+std::string energy_bars(const std::vector<EnergyFigure>& figures, const std::string& device) {
+  std::string tables;
+  for (const bool operations : {false, true}) {
+    std::vector<const EnergyFigure*> shown;
+    double most = 0;
+    for (const EnergyFigure& f : figures)
+      if (f.question.device == device && counts_operations(f.question.work) == operations && f.each_j.value > 0) {
+        shown.push_back(&f);
+        most = std::max(most, f.each_j.value);
+      }
+    if (shown.empty()) continue;
+    const std::string caption = fmt::format("pJ {} over idle", operations ? "an operation" : "a byte");
+    std::string rows;
+    for (const EnergyFigure* f : shown)
+      rows += fmt::format(
+          "<tr><th scope=\"row\">{}</th><td><span class=\"bar\" style=\"width:{:.2f}rem\"></span>{} ({})</td></tr>\n",
+          html_text(work_text(f->question)), 14 * f->each_j.value / most, digits_text(f->each_pj().value, 3),
+          html_text(interval_text(f->each_j)));
+    tables +=
+        html::scrolling(fmt::format("<table>\n<caption>{}</caption>\n<thead><tr><th scope=\"col\">work</th><th "
+                                    "scope=\"col\">pJ each (95 %)</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
+                                    caption, rows),
+                        caption);
+  }
+  return tables;
+}
+
 void energies_text(Document& doc, const TraceResults& of) {
   const std::vector<EnergySeries>& all = of.trace.of<Energies>();
   const std::vector<EnergyFigure>& figures = of.energies;
@@ -67,6 +98,7 @@ void energies_text(Document& doc, const TraceResults& of) {
                  !series.counts_energy);
     if (std::isfinite(series.power_limit_w)) doc.labelled("power limit", digits_text(series.power_limit_w) + " W");
     doc.gap();
+    doc.draw(energy_bars(figures, device), false);
     Table table = energy_table(figures, device);
     std::set<std::string> disturbed;
     for (const EnergyFigure& f : figures)

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "netpipe/report/foreign.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/html/html.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/model/advice.hpp"
@@ -112,7 +116,33 @@ Table piece_table(const PieceTable& table) {
   return all;
 }
 
-void table_text(Document& doc, const PieceTable& table) {
+// A figure for each number of pieces: time of each way over the size of a piece.
+std::string pieces_charts(const PieceTable& table, const std::string& id) {
+  const std::vector<PieceWay> ways = table.ways();
+  std::map<std::uint32_t, html::Plot> plots;  // by the number of pieces
+  for (const PieceRow& row : table.rows) {
+    html::Plot& plot = plots[row.pieces];
+    if (plot.curves.empty()) {
+      plot.id = fmt::format("{}-{}", id, row.pieces);
+      plot.title = fmt::format("{}: time of one copy of all over the size of a piece", counted(row.pieces, "piece"));
+      plot.description = "Both axes are logarithmic. The table has the numbers.";
+      plot.x = {"size of a piece", html::Unit::bytes, true};
+      plot.y = {"time of all", html::Unit::seconds, true};
+      for (const PieceWay way : ways) plot.curves.push_back({std::string(name(way)), {}});
+    }
+    for (std::size_t i = 0; i < ways.size(); ++i)
+      if (const WayTime* time = row.of(ways[i]))
+        plot.curves[i].points.push_back(
+            {static_cast<double>(row.piece_bytes), time->time_us.value * 1e-6, time->time_us.low * 1e-6,
+             time->time_us.high * 1e-6, row.causes != 0,
+             fmt::format("{}, {}", size_text(row.piece_bytes), short_time_text(time->time_us.value))});
+  }
+  std::string figures;
+  for (const auto& [pieces, plot] : plots) figures += html::figure_of(plot);
+  return figures;
+}
+
+void table_text(Document& doc, const PieceTable& table, std::size_t number) {
   doc.gap();
   doc.title(fmt::format("pieces {}: {}", device_text(table.question.device, table.device_name),
                         name(table.question.direction)),
@@ -125,6 +155,7 @@ void table_text(Document& doc, const PieceTable& table) {
   if (!table.error.empty()) doc.labelled(table.rows.empty() ? "NOT RUN" : "STOPPED", table.error, true);
   if (table.rows.empty()) return;
   doc.gap();
+  doc.draw(pieces_charts(table, fmt::format("pieces-{}-{}", number, name(table.question.direction))));
   doc.table(piece_table(table));
   doc.note(
       "fastest: several ways where the 95 % interval of their ratio, round by round, includes 1; next takes times: the "
@@ -141,7 +172,7 @@ void table_text(Document& doc, const PieceTable& table) {
 }
 
 void pieces_text(Document& doc, const TraceResults& of) {
-  for (const PieceTable& table : of.pieces) table_text(doc, table);
+  for (std::size_t i = 0; i < of.pieces.size(); ++i) table_text(doc, of.pieces[i], i);
 }
 
 std::vector<Section> piece_sections(const TraceResults& of) {

@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/report/foreign.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/html/html.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/model/derive.hpp"
 #include "npgpu/model/result.hpp"
@@ -118,6 +121,34 @@ void note_cores(Document& doc, const ProbeSeries& probe, const std::vector<Probe
                        best->axes.blocks));
 }
 
+// Rates of products of squares over their size, with the limit.
+std::string products_chart(const ProbeSeries& series, const std::vector<ProbeResult>& rates) {
+  std::string id = title(series.question);
+  for (char& c : id)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
+  html::Plot plot{.id = id,
+                  .title = "Products of squares that 64 divides, over their size",
+                  .description = "Operations a second. The table has the numbers, and other shapes.",
+                  .x = {"m = n = k", html::Unit::count, true},
+                  .y = {"GFLOP/s", html::Unit::plain, false, true},
+                  .curves = {{"products", {}}}};
+  std::uint32_t most = 0;
+  for (const ProbeResult& r : rates) most = std::max(most, r.axes.blocks);
+  for (const ProbeResult& r : rates) {
+    const Shape& s = r.axes;
+    if (s.m != s.n || s.n != s.k || s.n % 64 != 0 || s.blocks != most || s.panels > 1 || s.host_columns != 0 ||
+        kind_of_product(s) != kind_of_product(Shape{}) || !(r.rate.value > 0))
+      continue;
+    plot.curves[0].points.push_back({static_cast<double>(s.n), r.rate.value * 1e-9, r.rate.low * 1e-9,
+                                     r.rate.high * 1e-9, !r.doubts.empty(),
+                                     fmt::format("{}, {}", s.n, probe_rate_text(series.question, r.rate.value))});
+  }
+  std::ranges::sort(plot.curves[0].points, {}, &html::PlotPoint::x);
+  if (const double limit = series.limit.per_s * 1e-9; limit > 0)
+    plot.limits.push_back({limit, "limit " + probe_rate_text(series.question, series.limit.per_s)});
+  return html::figure_of(plot);
+}
+
 // The table of a series and the notes below it. Each column has its head and its cell in one place.
 class ProbeText {
  public:
@@ -156,6 +187,7 @@ class ProbeText {
       table.row(std::move(cells));
     }
     doc.gap();
+    if (matrices_) doc.draw(products_chart(probe_, rates_));
     doc.table(std::move(table));
     notes(doc);
     marks.notes(doc, "shapes", probe_.unsteady_above);

@@ -254,7 +254,7 @@ std::vector<html::Line> apart(std::vector<html::Line> lines, double range) {
   return all;
 }
 
-// The GPUs in order of their value: a flat line is a fleet of equals.
+// The GPUs in order of their value: a flat row of points is a fleet of equals.
 std::string figure_chart(const FleetGroup& group, std::size_t item_at, const std::string& id) {
   const FleetItem& item = group.items[item_at];
   const auto [unit, by] = scale_of(item.unit);
@@ -267,13 +267,14 @@ std::string figure_chart(const FleetGroup& group, std::size_t item_at, const std
   const std::size_t steps = std::min(drawn_steps, values.size() - 1);
   for (std::size_t i = 0; i <= steps; ++i) {
     const std::size_t at = i * (values.size() - 1) / steps;
-    curve.points.push_back({100.0 * static_cast<double>(at) / static_cast<double>(values.size() - 1), values[at]});
+    curve.points.push_back(
+        {100.0 * static_cast<double>(at) / static_cast<double>(values.size() - 1), values[at], values[at], values[at]});
   }
   Plot plot{.id = id,
-            .title = fmt::format("{}, {}", item.title, item.at),
+            .title = item.title + (item.at.empty() ? "" : ", " + item.at),
             .x = {"% of the GPUs", html::Unit::plain},
             .y = {unit, html::Unit::plain},
-            .markers = false,
+            .lines = false,  // one would cross the gap between equals and suspects
             .height = 200};
   const auto suspects = standing_out(group, item.title);
   std::vector<html::Line> lines;

@@ -1,5 +1,6 @@
 // The charts of a device, a study and a GPU among others.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,10 +38,17 @@ Curve curve_of(const CopyCurve& copies, Estimate TransferResult::*figure, double
   return curve;
 }
 
+// The copies of a chart, and the style that their case has in all.
+struct ShownCopies {
+  const CopyCurve* copies;
+  std::size_t style;
+};
+using CopiesShown = std::vector<ShownCopies>;
+
 // What the drawing shows, for those who do not see it: where each curve ends.
-std::string ends_of(const std::vector<const CopyCurve*>& shown) {
+std::string ends_of(const CopiesShown& shown) {
   std::string text;
-  for (const CopyCurve* copies : shown)
+  for (const auto& [copies, style] : shown)
     if (const TransferResult* end = copies->largest())
       text += fmt::format(" {}: {} at {}{}.", copies->name, rate_text(end->rate.value), size_text(end->axes.bytes),
                           std::isfinite(end->percent_of_limit)
@@ -50,8 +58,7 @@ std::string ends_of(const std::vector<const CopyCurve*>& shown) {
 }
 
 // One group of copies that have a limit in common, or none.
-std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const std::string& id,
-                            const std::string& title) {
+std::string bandwidth_chart(const CopiesShown& shown, const std::string& id, const std::string& title) {
   if (shown.empty()) return {};
   Plot plot{.id = id,
             .title = title,
@@ -59,10 +66,11 @@ std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const st
                            ends_of(shown) + " The table of copies has the numbers.",
             .x = {"size of a copy", Unit::bytes, true},
             .y = {"GB/s", Unit::plain, false, true}};
-  const Direction way = shown.front()->question.direction;
+  const Direction way = shown.front().copies->question.direction;
   const char* const each = way == Direction::h2d || way == Direction::d2h ? " each way" : "";
-  for (const CopyCurve* copies : shown) {
+  for (const auto& [copies, style] : shown) {
     plot.curves.push_back(curve_of(*copies, &TransferResult::rate, 1e-9, rate_text));
+    plot.curves.back().style = style;
     const double limit = copies->limit.per_s * 1e-9;
     if (std::isfinite(limit) && std::ranges::find(plot.limits, limit, &Line::at) == plot.limits.end())
       plot.limits.push_back({limit, fmt::format("limit {}{}", rate_text(copies->limit.per_s), each)});
@@ -70,7 +78,7 @@ std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const st
   return figure_of(plot);
 }
 
-std::string time_chart(const std::vector<const CopyCurve*>& shown, const std::string& id, const std::string& title) {
+std::string time_chart(const CopiesShown& shown, const std::string& id, const std::string& title) {
   if (shown.empty()) return {};
   Plot plot{.id = id,
             .title = title,
@@ -79,27 +87,42 @@ std::string time_chart(const std::vector<const CopyCurve*>& shown, const std::st
                 "copies has the times of small ones.",
             .x = {"size of a copy", Unit::bytes, true},
             .y = {"time of a copy", Unit::seconds, true}};
-  for (const CopyCurve* copies : shown)
+  for (const auto& [copies, style] : shown) {
     plot.curves.push_back(curve_of(*copies, &TransferResult::time_us, 1e-6, time_text));
+    plot.curves.back().style = style;
+  }
   return figure_of(plot);
 }
 
 }  // namespace
 
+// A chart for each way; a case has one colour in all.
 std::string copy_charts(const DeviceOverview& device, const std::string& prefix) {
-  std::vector<const CopyCurve*> link, within, host;
+  CopiesShown in, back, both, within, host;
+  std::vector<TransferCase> cases;
   for (const CopyCurve& curve : device.copies) {
-    const Direction d = curve.question.direction;
+    TransferCase its = curve.question;
+    const Direction d = its.direction;
+    CopiesShown* chart = nullptr;
     // Within a device warm copies are no usual ones: they show the cache.
-    const bool is_link = d == Direction::h2d || d == Direction::d2h;
-    if (d == Direction::d2d || (d == Direction::peer && curve.is_usual)) within.push_back(&curve);
-    else if (is_link && curve.is_usual) link.push_back(&curve);
-    else if (d == Direction::h2h) host.push_back(&curve);
+    if (d == Direction::d2d || (d == Direction::peer && curve.is_usual)) chart = &within;
+    else if (d == Direction::h2h) chart = &host;
+    else if (curve.is_usual && d != Direction::peer)
+      chart = its.pattern == Pattern::duplex ? &both : d == Direction::h2d ? &in : &back;
+    if (!chart) continue;
+    its.pattern = {}, its.direction = {}, its.source = its.target = {};  // whichever way it goes
+    const auto known = std::ranges::find(cases, its);
+    chart->push_back({&curve, static_cast<std::size_t>(known - cases.begin())});
+    if (known == cases.end()) cases.push_back(its);
   }
-  return bandwidth_chart(link, prefix + "link", "Copies between host and " + device.id) +
+  return bandwidth_chart(in, prefix + "in", "Copies from the host to " + device.id) +
+         bandwidth_chart(back, prefix + "back", "Copies from " + device.id + " to the host") +
+         bandwidth_chart(both, prefix + "both", "Copies both ways at once") +
          bandwidth_chart(within, prefix + "within", "Copies within " + device.id) +
          bandwidth_chart(host, prefix + "host", "Copies within the host's memory") +
-         time_chart(link.empty() ? host : link, prefix + "time", "Time of a copy");
+         time_chart(in, prefix + "time-in", "Time of a copy to " + device.id) +
+         time_chart(back, prefix + "time-back", "Time of a copy to the host") +
+         time_chart(in.empty() && back.empty() ? host : CopiesShown{}, prefix + "time", "Time of a copy");
 }
 
 std::string ladder_chart(const Trace& trace, const DeviceOverview& device, const std::string& prefix) {
@@ -270,6 +293,20 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
 
 constexpr double tera = 1e12;
 
+// "tensor fp16 mma", "tensor bf16 mma": "tensor fp16, bf16 mma".
+std::string in_one(const std::vector<std::string>& names) {
+  const auto first = [](const std::string& name) { return name.substr(0, name.find(' ')); };
+  const auto last = [](const std::string& name) { return name.substr(name.rfind(' ') + 1); };
+  const bool are_alike = std::ranges::all_of(names, [&](const std::string& name) {
+    return std::ranges::count(name, ' ') == 2 && first(name) == first(names[0]) && last(name) == last(names[0]);
+  });
+  if (!are_alike) return fmt::format("{}", fmt::join(names, ", "));
+  std::vector<std::string> between;
+  for (const std::string& name : names)
+    between.push_back(name.substr(name.find(' ') + 1, name.rfind(' ') - name.find(' ') - 1));
+  return fmt::format("{} {} {}", first(names[0]), fmt::join(between, ", "), last(names[0]));
+}
+
 PlotPoint sloping(double intensity, const Roof& memory) {
   const auto at = [&](double per_s) { return intensity * per_s / tera; };
   return {intensity,
@@ -299,13 +336,28 @@ std::string roofline_chart(const Roofline& device, const std::string& prefix) {
             .title = "Roofline of " + device.device,
             .description = "Operations a second over operations for each byte that is read, both axes logarithmic.",
             .x = {"FLOP/B", Unit::plain, true},
-            .y = {"TFLOP/s", Unit::plain, true}};
+            .y = {"TFLOP/s", Unit::plain, true},
+            .height = 340};
   double highest = 0, nearest = INFINITY;
   for (const Ridge& ridge : device.ridges) nearest = std::min(nearest, ridge.intensity.value / 4);
-  for (const Roof& roof : device.roofs) {
-    if (roof.is_memory) continue;
+  std::vector<const Roof*> arithmetic;
+  for (const Roof& roof : device.roofs)
+    if (!roof.is_memory) arithmetic.push_back(&roof);
+  std::ranges::stable_sort(arithmetic, {}, [](const Roof* roof) { return roof->rate.value; });
+  std::vector<std::string> names;  // of roofs that are drawn as one
+  double drawn = 0;
+  for (const Roof* const its : arithmetic) {
+    const Roof& roof = *its;
     const std::string rate = figure_text(roof.rate.value, FigureUnit::flop_per_s);
-    plot.limits.push_back({roof.rate.value / tera, fmt::format("{} {}", roof.name, rate)});
+    constexpr double alike = 1.02;
+    if (roof.rate.value >= alike * drawn) {
+      names.clear();
+      drawn = roof.rate.value;
+      plot.limits.push_back({drawn / tera, {}});
+    }
+    names.push_back(roof.name);
+    plot.limits.back().name =
+        fmt::format("{} {}", in_one(names), figure_text(plot.limits.back().at * tera, FigureUnit::flop_per_s));
     highest = std::max(highest, roof.rate.value);
     plot.description += fmt::format(" {}: {}, ridge at {} FLOP/B.", roof.name, rate,
                                     digits_text(roof.rate.value / device.roof("memory")->rate.value, 3));

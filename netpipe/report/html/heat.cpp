@@ -35,9 +35,20 @@ double highest_shown(const RateMatrix& matrix) {
   return most;
 }
 
-int shade_of(double value, double most) {
-  const int shade = static_cast<int>(shades * value / most);
-  return std::clamp(shade, 0, shades - 1);
+// The better a value, the darker: the high rate, and the short time.
+int shade_of(const RateMatrix& matrix, double value, double most) {
+  const int shade = std::clamp(static_cast<int>(shades * value / most), 0, shades - 1);
+  return matrix.is_latency() ? shades - 1 - shade : shade;
+}
+
+// A pair that a finding of its own names, or that delivered nothing valid.
+bool is_failed(const MatrixVerdict& verdict, const MatrixCell& cell) {
+  return cell.source != cell.target && std::ranges::any_of(verdict.findings, [&](const NodeFinding& f) {
+           const auto names = [&](const std::string& id) {
+             return std::ranges::find(f.devices, id) != f.devices.end();
+           };
+           return f.health == Health::fail && f.devices.size() == 2 && names(cell.source) && names(cell.target);
+         });
 }
 
 const char* word_of(CheckVerdict verdict) {
@@ -63,13 +74,16 @@ std::string words_of_cell(const RateMatrix& matrix, const MatrixCell& cell, cons
 }
 
 std::string cell_element(const JudgedMatrix& of, const MatrixCell* cell, double most, int digits) {
-  if (!cell || !std::isfinite(cell->value.value)) return "<td class=\"n\">-</td>";
+  if (!cell) return "<td class=\"n\">-</td>";
+  const bool failed = is_failed(of.verdict, *cell);
+  if (!std::isfinite(cell->value.value))
+    return failed ? fmt::format("<td class=\"n{}\">failed</td>", framed) : "<td class=\"n\">-</td>";
   const CellVerdict* const known = of.of(cell);
   const CellVerdict verdict = known ? *known : CellVerdict();
   std::string classes = "n";
   if (cell->source != cell->target && most > 0)
-    classes += fmt::format(" q{}", shade_of(shown_value(of.matrix(), *cell), most));
-  if (*word_of(verdict.verdict)) classes += framed;
+    classes += fmt::format(" q{}", shade_of(of.matrix(), shown_value(of.matrix(), *cell), most));
+  if (*word_of(verdict.verdict) || failed) classes += framed;
   return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", classes,
                      html_text(words_of_cell(of.matrix(), *cell, verdict)),
                      html_text(cell_text(of.matrix(), cell, digits)));
@@ -78,10 +92,11 @@ std::string cell_element(const JudgedMatrix& of, const MatrixCell* cell, double 
 std::string legend_of(const RateMatrix& matrix, double most, bool is_any_framed) {
   std::string out = "<ul class=\"legend heat\" aria-label=\"Colours\">";
   for (int shade = 0; shade < shades; ++shade)
-    out += fmt::format("<li class=\"q{}\">{} to {}</li>", shade, digits_text(most * shade / shades, 3),
-                       digits_text(most * (shade + 1) / shades, 3));
-  return out + fmt::format("</ul><p class=\"soft\">{}{}</p>\n", matrix.is_latency() ? "ns" : "GB/s",
-                           is_any_framed ? "; a framed cell is slow or undecided" : "");
+    out += fmt::format("<li class=\"q{}\">{} to {}</li>", matrix.is_latency() ? shades - 1 - shade : shade,
+                       digits_text(most * shade / shades, 3), digits_text(most * (shade + 1) / shades, 3));
+  return out + fmt::format("</ul><p class=\"soft\">{}{}</p>\n",
+                           matrix.is_latency() ? "ns, less is better" : "GB/s, more is better",
+                           is_any_framed ? "; a framed cell is slow, undecided or failed" : "");
 }
 
 std::string heat_table(const JudgedMatrix& of) {
@@ -127,7 +142,8 @@ Document matrix_tables(const NodeMatrix& node, const MatrixVerdict& verdict) {
 
 namespace {
 
-constexpr std::size_t moments = 160;
+// So many that each holds some visits: loads take turns, and each has its own clock and power.
+constexpr std::size_t most_moments = 160, least_moments = 24, visits_of_a_moment = 8;
 
 struct Quantity {
   const char* id;
@@ -145,12 +161,13 @@ Curve curve_of(const std::vector<TelemetryPoint>& all, const Quantity& quantity,
     double x = 0;
     bool slowed = false;
   };
+  const std::size_t moments = std::clamp(all.size() / visits_of_a_moment, least_moments, most_moments);
   std::vector<Moment> binned(moments);
   const double end = timed ? std::max(all.back().at_s, 1e-9) : static_cast<double>(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double v = all[i].*quantity.value, x = timed ? all[i].at_s : static_cast<double>(i);
     if (!std::isfinite(v)) continue;
-    Moment& moment = binned[std::min(moments - 1, saturated<std::size_t>(x / end * moments))];
+    Moment& moment = binned[std::min(moments - 1, saturated<std::size_t>(x / end * static_cast<double>(moments)))];
     moment.values.push_back(v);
     moment.x = x;
     moment.slowed |= all[i].slowing != 0;

@@ -1,6 +1,7 @@
 // What a page is drawn with: its style, figures as inline SVG, and the charts of devices and nodes.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@ struct PlotPoint {
 struct Curve {
   std::string name{};
   std::vector<PlotPoint> points{};
+  std::optional<std::size_t> style{};  // of the style sheet's eight; else its place among the curves
 };
 // A value that curves are compared with.
 struct Line {
@@ -60,6 +62,7 @@ struct Plot {
   std::vector<Line> limits{};     // horizontal
   std::vector<Line> positions{};  // vertical
   bool markers = true;
+  bool lines = true;    // between the points; else the points stand alone
   double height = 270;  // of 480 wide
 };
 

@@ -152,6 +152,10 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 1) + "…";
 }
 
+std::string tail_of(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : "…" + text.substr(text.size() - (most - 1));
+}
+
 struct Row {
   std::string drawn, spoken;
   bool has_rates = false, has_peers = false;  // with the host, with other GPUs
@@ -173,7 +177,7 @@ Row row_of(double y, const Overview& all, const DeviceOverview& gpu, const NodeM
   row.drawn = link_at(bar_width, middle, in.is_wrong() || back.is_wrong(), down, up) +
               fmt::format("<rect class=\"gpu\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", left,
                           y + gap / 2, box_width, row_height - gap);
-  const std::string lines[] = {gpu.id, shortened(gpu.name, 26), last};
+  const std::string lines[] = {tail_of(gpu.id, 22), shortened(gpu.name, 26), last};
   const double first = middle - (last.empty() ? 4 : 14);
   for (std::size_t i = 0; i < 3; ++i)
     row.drawn +=

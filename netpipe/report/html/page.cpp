@@ -72,20 +72,20 @@ figcaption{color:var(--soft);font-size:.92rem}
 svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
 svg text.x{text-anchor:middle}
 svg text.y,svg text.end{text-anchor:end}
-svg text.limit{fill:var(--ink)}
+svg text.limit{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}
 .grid path{stroke:var(--rule);stroke-width:.6}
 .axis{fill:none;stroke:var(--soft)}
 path.limit{stroke:var(--ink);stroke-dasharray:6 4;stroke-width:1.2}
 .line{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round}
 .band{fill:var(--c);fill-opacity:.25;stroke:none}
 .m{fill:var(--c);stroke:var(--c)}
-.m.hollow{fill:var(--paper)}
+.m.hollow{fill:var(--paper)}.m.unseen{opacity:0}
 .s0{--c:var(--c0)}.s1{--c:var(--c1)}.s2{--c:var(--c2)}.s3{--c:var(--c3)}.s4{--c:var(--c4)}.s5{--c:var(--c5)}
 .s6{--c:var(--c6)}.s7{--c:var(--c7)}
 .s1 .line{stroke-dasharray:7 3}.s2 .line{stroke-dasharray:2 2}.s3 .line{stroke-dasharray:9 3 2 3}
 .s5 .line{stroke-dasharray:4 2}.s6 .line{stroke-dasharray:1 3}.s7 .line{stroke-dasharray:12 4}
 figure.node{max-width:46rem;margin:.6rem 0}
-figure.node .scroll svg{min-width:36rem}
+figure.node .scroll svg{min-width:44rem}
 circle.other{fill:var(--c7);fill-opacity:.45}
 .own{fill:var(--c0);stroke:var(--c0);stroke-width:2}
 rect.node{fill:var(--wash);stroke:var(--rule)}
@@ -109,6 +109,7 @@ table.heat td.off{outline:2px solid var(--fail);outline-offset:-2px;font-weight:
 footer{padding:1.5rem 1rem 2.5rem;color:var(--soft)}
 .on-paper{display:none}
 @media(max-width:30rem){body{font-size:15px}h1{font-size:1.3rem}.verdict{font-size:1.2rem}svg text{font-size:16px}
+figure.node .scroll svg text{font-size:12px}
 svg .odd{display:none}dl{grid-template-columns:1fr}dd{margin:0 0 .4rem .8rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#333;--rule:#bbb;--wash:#fff;--pass:#0b5a26;--warn:#6b4200;--fail:#9b0a21;
 --link:#000;--c0:#0b62a4;--c1:#b04a00;--c2:#00703f;--c3:#8b2f97;--c4:#7a5c00;--c5:#a8003b;--c6:#006d77;--c7:#4a4a4a;
@@ -117,7 +118,8 @@ html{font-size:11px}body{font-size:8pt;line-height:1.3}nav,.skip,#provenance .sc
 h2{font-size:11pt;margin:.9rem 0 .2rem;padding-top:.3rem}h3{font-size:9pt;margin:.5rem 0 .1rem}.verdict{font-size:12pt}
 th,td{padding:.08rem .5rem .08rem 0}.scroll{margin:.3rem 0}.on-paper{display:block}figure.node{max-width:30rem}
 .figures{gap:.4rem 1.2rem}header,main,footer{max-width:none}.scroll{overflow:visible}
-figure,tr,.findings>li{break-inside:avoid}h2,h3,caption{break-after:avoid}.figures{grid-template-columns:1fr 1fr 1fr}}
+svg text{font-size:16px}
+figure.node .scroll svg text{font-size:12px}svg .odd{display:none}figure,tr,.findings>li{break-inside:avoid}h2,h3,caption{break-after:avoid}.figures{grid-template-columns:1fr 1fr 1fr}}
 )";
 }
 
@@ -311,10 +313,10 @@ Document page_of(const TraceResults& of, const Overview& all, std::span<const Am
   if (!bullets.items.empty()) missing.add(std::move(bullets));
   doc.part({"What was not measured", "missing", "Not measured"}, missing);
   doc.part({"Where this comes from", "provenance", "Where this comes from"}, provenance_part(all));
-  doc.add(
-      Document::Foot{"Written by npgpu from a trace. Hollow markers: the point is unsteady, or was disturbed. "
-                     "Bands and intervals are of 95 %.",
-                     "Every check, and the facts of the machine, are on the page as a browser shows it."});
+  doc.add(Document::Foot{
+      "Written by npgpu from a trace. Hollow markers: the point is unsteady, was disturbed, or is no better "
+      "known than to 50 %. Bands and intervals are of 95 %.",
+      "Every check, and the facts of the machine, are on the page as a browser shows it."});
   return doc;
 }
 

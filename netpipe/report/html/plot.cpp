@@ -114,10 +114,17 @@ Range x_range(const Plot& plot) {
   if (!(range.high > range.low)) range.high = range.low * 2 + 1;
   return range;
 }
+// An interval that reaches half of its value away would be all that a figure shows: its point is hollow, without it.
+bool is_vague(const Plot& plot, const PlotPoint& p) {
+  return plot.markers && std::max(p.high - p.y, p.y - p.low) > 0.5 * std::abs(p.y);
+}
+
 Range y_range(const Plot& plot) {
   Range range;
   for (const Curve& curve : plot.curves)
-    for (const PlotPoint& p : curve.points) range.take(p.y, plot.y.logarithmic);
+    for (const PlotPoint& p : curve.points)
+      for (const double end : {p.y, is_vague(plot, p) ? p.y : p.low, is_vague(plot, p) ? p.y : p.high})
+        range.take(end, plot.y.logarithmic);
   for (const Line& line : plot.limits) range.take(line.at, plot.y.logarithmic);
   if (plot.y.logarithmic) return {range.low / 1.15, range.high * 1.15};
   // What hardly changes is shown as that.
@@ -168,10 +175,17 @@ void draw_axes(std::string& svg, const Plot& plot, const Scale& x, const Scale& 
 }
 
 void draw_lines(std::string& svg, const Plot& plot, const Scale& x, const Scale& y, double bottom) {
-  for (const Line& line : plot.limits) {
+  std::vector<Line> limits = plot.limits;
+  std::ranges::stable_sort(limits, {}, &Line::at);
+  constexpr double name_height = 15;
+  double free = bottom;  // below it names would cover each other
+  for (const Line& line : limits) {
     if (!y.has(line.at)) continue;
     svg += fmt::format("<path class=\"limit\" d=\"M{} {}H{}\"/>", left_room, at(y(line.at)), plot_width - right_room);
-    svg += fmt::format("<text class=\"limit\" x=\"{}\" y=\"{}\">{}</text>", left_room + 4, at(y(line.at) - 4),
+    if (line.name.empty()) continue;
+    const double name_at = std::min(y(line.at) - 4, free);
+    free = name_at - name_height;
+    svg += fmt::format("<text class=\"limit\" x=\"{}\" y=\"{}\">{}</text>", left_room + 4, at(name_at),
                        html_text(line.name));
   }
   double row = 0;  // names of neighbours must not cover each other
@@ -184,23 +198,34 @@ void draw_lines(std::string& svg, const Plot& plot, const Scale& x, const Scale&
   }
 }
 
-// The interval as a band, the values as a line, and a marker on each.
+// The interval as a band, the values as a line, and markers on so many points as can be told apart, and on each hollow
+// one. The others have none to see, and say their text where the pointer rests.
 void draw_curve(std::string& svg, const Plot& plot, const Curve& curve, std::size_t style, const Scale& x,
                 const Scale& y) {
+  constexpr std::size_t apart = 20;
+  const std::size_t step = plot.lines ? curve.points.size() / apart + 1 : 1;
   std::string line, upper, lower, marks;
-  for (const PlotPoint& p : curve.points) {
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const PlotPoint& p = curve.points[i];
     if (!x.has(p.x) || !y.has(p.y)) continue;
+    const bool vague = is_vague(plot, p), hollow = p.doubtful || vague;
     const double px = x(p.x), py = y(p.y);
     line += fmt::format("{}{} {}", line.empty() ? 'M' : 'L', at(px), at(py));
-    const double low = y.has(p.low) ? y(p.low) : py, high = y.has(p.high) ? y(p.high) : py;
+    const double low = y.has(p.low) && !vague ? y(p.low) : py, high = y.has(p.high) && !vague ? y(p.high) : py;
     upper += fmt::format("{}{} {}", upper.empty() ? 'M' : 'L', at(px), at(high));
     lower = fmt::format("L{} {}", at(px), at(low)) + lower;
     if (!plot.markers) continue;
-    marks += fmt::format("<path class=\"m{}\" d=\"{}\"><title>{}</title></path>", p.doubtful ? " hollow" : "",
+    const bool is_seen = hollow || i % step == 0 || i + 1 == curve.points.size();
+    marks += fmt::format("<path class=\"m{}\" d=\"{}\"><title>{}</title></path>",
+                         hollow    ? " hollow"
+                         : is_seen ? ""
+                                   : " unseen",
                          marker(style, px, py), html_text(curve.name + ": " + p.text));
   }
-  svg += fmt::format("<g class=\"s{}\"><path class=\"band\" d=\"{}{}z\"/><path class=\"line\" d=\"{}\"/>{}</g>\n",
-                     style % styles, upper, lower, line, marks);
+  svg += fmt::format("<g class=\"s{}\">", style % styles);
+  if (plot.lines)
+    svg += fmt::format("<path class=\"band\" d=\"{}{}z\"/><path class=\"line\" d=\"{}\"/>", upper, lower, line);
+  svg += marks + "</g>\n";
 }
 
 }  // namespace
@@ -221,15 +246,16 @@ std::string figure_of(const Plot& plot) {
       plot_width, plot.height, plot.id, plot.id, plot.id, html_text(plot.title), plot.id, html_text(plot.description));
   draw_axes(svg, plot, x, y, bottom);
   draw_lines(svg, plot, x, y, bottom);
-  for (std::size_t i = 0; i < plot.curves.size(); ++i) draw_curve(svg, plot, plot.curves[i], i, x, y);
+  const auto style_of = [&](std::size_t i) { return plot.curves[i].style.value_or(i); };
+  for (std::size_t i = 0; i < plot.curves.size(); ++i) draw_curve(svg, plot, plot.curves[i], style_of(i), x, y);
   svg += "</g>\n</svg>\n<figcaption>" + html_text(plot.title);
-  if (plot.curves.size() > 1 || plot.markers) {
+  if (plot.curves.size() > 1 || (plot.markers && plot.lines)) {
     svg += "<ul class=\"legend\">";
     for (std::size_t i = 0; i < plot.curves.size(); ++i)
       svg += fmt::format(
           "<li class=\"s{}\"><svg aria-hidden=\"true\" viewBox=\"0 0 24 12\"><path class=\"line\" d=\"M0 6H24\"/>"
           "<path class=\"m\" d=\"{}\"/></svg>{}</li>",
-          i % styles, marker(i, 12, 6), html_text(plot.curves[i].name));
+          style_of(i) % styles, marker(style_of(i), 12, 6), html_text(plot.curves[i].name));
     svg += "</ul>";
   }
   return svg + "</figcaption>\n</figure>\n";

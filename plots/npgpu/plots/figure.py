@@ -297,14 +297,14 @@ def spread(wanted, heights, room):
     return np.clip(places, first, max(first, room - below[-1] - heights[-1] / 2)) + below
 
 
-def label_ends(figure, labels, size=8):
+def label_ends(figure, labels):
     """Names at curves' ends: {axes: [(x, y, text, colour)]}; at the right of the axes, with a line from the curve, or right at
     an end that is far from there. Limits of the axes are set before."""
     away = 12  # points
     texts = {}
     for ax, its in labels.items():
         for x, y, text, color in its:
-            at = dict(va="center", textcoords="offset points", fontsize=size, color=ink_of(color), annotation_clip=False)
+            at = dict(va="center", textcoords="offset points", fontsize=plt.rcParams["legend.fontsize"], color=ink_of(color), annotation_clip=False)
             if place_of(ax, x, y)[0] < FAR:
                 ax.annotate(text, (x, y), xytext=(6, 0), **at, bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1})
             else:

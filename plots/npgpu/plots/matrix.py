@@ -2,8 +2,8 @@
 
 Rows are copied from, columns to; of a latency, the device of the row loads from the memory of the column. A scale begins at
 0, so that two colours are as far apart as their rates, and is that of all panels of its unit. Better is yellow: the high
-rate, and the short time. A red frame is around what is slow or undecided, a dashed
-one around copies through the host."""
+rate, and the short time. A red frame is around what is slow, undecided or failed, a
+dashed one around copies through the host."""
 import argparse
 
 import numpy as np
@@ -92,16 +92,24 @@ def color_bar(picture, image, axes, label, **where):
 
 
 def is_bad(cell):
-    return cell.get("verdict") in ("slow", "undecided") or not loader.usable(cell["value"])
+    """Slow or undecided, without a valid copy, or of a pair that a finding of its own names."""
+    return cell.get("verdict") in ("slow", "undecided") or not loader.usable(cell["value"]) or cell.get("failed", False)
+
+
+def mark_failed(node):
+    """In the cells of pairs that a failed finding names."""
+    pairs = [set(f["devices"]) for f in node.get("findings", []) if f["health"] == "fail" and len(f["devices"]) == 2]
+    for cell in (cell for matrix in node["matrices"] for cell in matrix["cells"]):
+        cell["failed"] = {cell["source"], cell["target"]} in pairs
 
 
 def said(matrices):
     """What the frames mean that there are."""
     cells = [cell for m in matrices for cell in m["cells"]]
     return "; ".join(words for words, there in (
-        ("red frame: slow or undecided", any(is_bad(cell) for cell in cells)),
+        ("red frame: slow, undecided or failed", any(is_bad(cell) for cell in cells)),
         ("x: no valid copy", not all(loader.usable(cell["value"]) for cell in cells)),
-        ("dashed: through the host", any(cell["access"] == STAGED for cell in cells))) if there)
+        ("dashed: through the host", any(cell["access"] == STAGED and not is_bad(cell) for cell in cells))) if there)
 
 
 def read(path):
@@ -125,6 +133,7 @@ def draw(trace):
     report = read(trace)
     node = report["matrix"]
     devices = [d["id"] for d in node["devices"]]
+    mark_failed(node)
     if not node["matrices"]:
         raise loader.BadTrace(f"{trace}: its matrix has no copies between devices; the figure numa shows those of NUMA nodes")
     shown = [m for m in node["matrices"] if any(loader.usable(cell["value"]) for cell in m["cells"])]
