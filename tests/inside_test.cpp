@@ -297,7 +297,7 @@ TEST_CASE("what is derived of clusters, bulk copies and warp groups is what the 
   const DeviceParameters bulk = derived("tma", "sim:h200");
   CHECK(value_of(bulk, "load latency, L2") == near(281));
   CHECK(value_of(bulk, "bulk copy latency, L2") == near(281 + says("bulk_latency_cycles")));
-  CHECK(value_of(bulk, "box latency, memory") == near(1146 + says("box_latency_cycles")));
+  CHECK(value_of(bulk, "box latency, memory") == near(685 + says("box_latency_cycles")));
   CHECK(value_of(bulk, "bulk copy reads of L2") == near(10500e9 / sms / clock_hz));
   const DeviceParameters groups = derived("wgmma", "sim:h200");
   CHECK(value_of(groups, "wgmma latency, n 256") == near(128 + says("wgmma_latency_cycles")));

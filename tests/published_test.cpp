@@ -294,7 +294,7 @@ TEST_CASE(
     "loads that touch a page each wait for a fault; of smaller strides, most find what an earlier fault brought") {
   const ChangedSpec spec = exact();
   const ProbeSeries chase = measured(migration(spec.id(), Operation::chase));
-  const double fault = 20 + 2.097152e6 / 50e3, load = 1146 / 1980.0;
+  const double fault = 20 + 2.097152e6 / 50e3, load = 685 / 1980.0;
   CHECK(time_of(chase, Pages::host, 64 * MiB, 524288) == doctest::Approx(32 * (load + fault)));
   CHECK(time_of(chase, Pages::host, 64 * MiB, 1024) == doctest::Approx(16384 * load + 32 * fault));
   CHECK(time_of(chase, Pages::device, 64 * MiB, 1024) == doctest::Approx(16384 * load));

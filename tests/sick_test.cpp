@@ -107,6 +107,13 @@ const std::map<std::string, Sickness> sick{
     {"busy-neighbour",
      {CheckVerdict::not_judged, "neighbour", {"neighbours", "h2d_rate", "d2h_rate"}, "--require-quiet"}},
     {"ecc-errors", {CheckVerdict::broken, "ecc", {"ecc_uncorrected", "ecc_corrected"}, "replace the GPU"}},
+    {"slow-l2", {CheckVerdict::slow, "slow_cache", {"l2_rate"}, "reset it"}},
+    {"slow-pageable",
+     {CheckVerdict::slow, "host_memory", {"h2d_pageable_rate", "d2h_pageable_rate"}, "use pinned memory"}},
+    {"slow-latency", {CheckVerdict::slow, "slow_latency", {"memory_latency"}, "reset the GPU"}},
+    {"slow-fp64", {CheckVerdict::slow, "slow_fp64", {"compute_fp64_rate"}, "ask the vendor"}},
+    {"slow-tensor",
+     {CheckVerdict::slow, "slow_tensor", {"tensor_wgmma_fp16_rate", "tensor_mma_fp64_rate"}, "ask the vendor"}},
     {"slow-call", {CheckVerdict::slow, "slow_call", {"launch_time"}, "governor"}},
     {"remapped-rows", {CheckVerdict::broken, "remapped_rows", {"remapped_rows"}, "reboot"}},
 };
@@ -278,6 +285,12 @@ template <class K> void slow_down(Series<K>& series, double factor) {
     if constexpr (std::is_same_v<K, Probes>) sample.cycles *= factor;
   }
 }
+void slow_probes(Trace& trace, std::string_view probe, double factor, std::optional<DataType> type = {}) {
+  for (ProbeSeries& series : trace.of<Probes>())
+    if (series.question.probe == probe && is_of_gpu(series) &&
+        type.value_or(series.question.type) == series.question.type)
+      slow_down(series, factor);
+}
 void slow_link(Trace& trace) {
   for (TransferSeries& series : trace.of<Transfers>())
     if (crosses_link(series) && series.question.memory != Memory::pageable)
@@ -325,6 +338,15 @@ const std::map<std::string, void (*)(Trace&)> edits{
        for (TransferSeries& series : trace.of<Transfers>())
          if (series.question.direction == Direction::d2d) slow_down(series, 4.0 / 3);
      }},
+    {"slow-l2", [](Trace& trace) { slow_probes(trace, "onchip", 2); }},
+    {"slow-pageable",
+     [](Trace& trace) {
+       for (TransferSeries& series : trace.of<Transfers>())
+         if (crosses_link(series) && series.question.memory == Memory::pageable) slow_down(series, 3);
+     }},
+    {"slow-latency", [](Trace& trace) { slow_probes(trace, "latency", 1.5); }},
+    {"slow-fp64", [](Trace& trace) { slow_probes(trace, "compute", 1 / 0.7, DataType::fp64); }},
+    {"slow-tensor", [](Trace& trace) { slow_probes(trace, "tensor", 4.0 / 3); }},
     {"corrupt-bytes",
      [](Trace& trace) {
        auto& samples = trace.of<Transfers>().at(0).samples;
@@ -374,7 +396,7 @@ TEST_CASE("traces of healthy devices, simulated and measured, that are edited in
   write(folder / "device.json", seeded(healthy, 31).dump());
   const MeasureOptions how = options_of(folder / "t.h5", Level::half_minute);
   run_campaign(check_plan({devices::find("sim:" + (folder / "device.json").string())}, Level::half_minute), how);
-  for (const Trace& original : {read_trace(how.output), kept("h200_rounds.h5")}) {
+  for (const Trace& original : {read_trace(how.output), kept("h200_run_a.h5")}) {
     const Judged before{health_of(original)};
     CHECK(worst_of(before.findings) != Health::fail);
     REQUIRE(edits.size() == sick.size());

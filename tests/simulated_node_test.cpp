@@ -113,7 +113,7 @@ TEST_CASE("a load from another GPU's memory takes no less than one from its own"
     return 1e9 * 8 / (1e9 * rates(c, 8, 1000)[0]);
   };
   const double own = ns(Direction::d2d), peer = ns(Direction::peer);
-  CHECK(own == doctest::Approx(1146 / 1.98).epsilon(0.02));         // memory_latency_cycles at 1980 MHz
+  CHECK(own == doctest::Approx(685 / 1.98).epsilon(0.02));          // memory_latency_cycles at 1980 MHz
   CHECK(peer == doctest::Approx(own + 2 * 2 * 500).epsilon(0.02));  // there and back over one link of 1 us
 }
 

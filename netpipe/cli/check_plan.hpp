@@ -30,7 +30,8 @@ Plan memory_test_plan(const std::vector<DeviceInfo>&);
 
 // What npgpu check measures: the smallest plan that finds a fault of a GPU within the level's time.
 //   1  copies both ways at three sizes, one kernel that computes, one that reads memory, launches; 5 s a GPU
-//   2  copies by size, pinned and pageable, within the device; memory and computing power by kind; calls; 30 s a GPU
+//   2  copies by size, pinned and pageable, within the device; memory and computing power by kind; L2, the latency of
+//      memory, tensor cores; calls; 30 s a GPU
 // Three, all of characterize, is that command's plan, and what is measured between GPUs.
 enum class Level { seconds = 1, half_minute = 2, all = 3 };
 

@@ -114,6 +114,7 @@ std::optional<ProbeQuestion> question_of(const ProbeCase& c) {
       case ProbeQuestion::computing_power: return c.operation == Operation::fma;
       case ProbeQuestion::memory_bandwidth: return c.space == Space::global && c.form == Form::streaming;
       case ProbeQuestion::memory_latency: return c.space == Space::global && c.operation == Operation::chase;
+      case ProbeQuestion::cache_bandwidth: return c.space == Space::l2;
       case ProbeQuestion::matrix_products: return c.space != Space::host;
       case ProbeQuestion::tensor_power:
       case ProbeQuestion::migration:

@@ -45,7 +45,7 @@ Range range_of_fact(std::string_view name) {
       {"compute_units", {1, 1e6}},  {"warp_size", {1, 1024}},    {"_per_multiprocessor", {1, 1e9}},
       {"pcie_generation", {1, 32}}, {"pcie_lanes", {1, 64}},     {"memory_bus_bits", {1, 1e6}},
       {"_generation_now", {0, 32}}, {"_lanes_now", {0, 64}},     {"_generation_copying", {0, 32}},
-      {"_lanes_copying", {0, 64}},  {"nvlinks", {0, 1e4}}};
+      {"_lanes_copying", {0, 64}},  {"nvlinks", {0, 1e4}},       {"noise_seed", {-any, any}}};
   for (const auto& [ending, range] : endings)
     if (name.ends_with(ending)) return range;
   return {0, most_counted};

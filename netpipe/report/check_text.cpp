@@ -85,47 +85,59 @@ Table gpus_table(const CheckReport& of) {
   return table;
 }
 
+// Figures whose metric begins and ends so.
+struct FigureSort {
+  std::string_view begin, end;
+  const char* name;
+  bool has(const HealthFinding& one) const { return one.metric.starts_with(begin) && one.metric.ends_with(end); }
+};
+
 // The smallest slow-down that each sort of figure would have been called slow for: "copies 7 %, memory 12 %".
 std::string sensitivity_text(const std::vector<HealthFinding>& all) {
-  static constexpr std::pair<std::string_view, const char*> sorts[] = {
-      {"h2d_rate", "host to GPU"}, {"d2h_rate", "GPU to host"}, {"peer_rate", "GPU to GPU"},  {"memory_", "memory"},
-      {"compute_", "computing"},   {"launch_time", "launches"}, {"copy_time", "small copies"}};
+  static constexpr FigureSort sorts[] = {{"h2d_rate", "", "host to GPU"},
+                                         {"d2h_rate", "", "GPU to host"},
+                                         {"peer_rate", "", "GPU to GPU"},
+                                         {"memory_", "_rate", "memory"},
+                                         {"compute_", "_rate", "computing"},
+                                         {"launch_time", "", "launches"},
+                                         {"copy_time", "", "small copies"},
+                                         {"l2_rate", "", "L2"},
+                                         {"memory_latency", "", "latency of memory"},
+                                         {"tensor_", "_rate", "tensor cores"},
+                                         {"", "_pageable_rate", "pageable copies"}};
   std::string text;
-  for (const auto& [sort, name] : sorts) {
+  for (const FigureSort& sort : sorts) {
     double most = not_measured;
     for (const HealthFinding& finding : all)
-      if (finding.metric.starts_with(sort) && !finding.metric.ends_with("_duplex"))
-        most = std::fmax(most, finding.would_see);
+      if (sort.has(finding) && !finding.metric.ends_with("_duplex")) most = std::fmax(most, finding.would_see);
     if (std::isfinite(most))
-      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, std::ceil(100 * most));
+      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", sort.name, std::ceil(100 * most));
   }
   return text;
 }
 
 // What no figure was measured of, so that it may be slow.
 std::string not_looked_at(const CheckReport& of) {
-  struct Sort {
-    std::string_view begin, end;
-    const char* name;
-  };
-  static constexpr Sort sorts[] = {{"h2d_rate", "", "copies to the GPU"},
-                                   {"d2h_rate", "", "copies to the host"},
-                                   {"memory_", "_rate", "memory"},
-                                   {"compute_", "_rate", "computing"},
-                                   {"launch_time", "", "launches"},
-                                   {"tensor_", "_rate", "tensor cores"},
-                                   {"d2d_rate", "", "copies within the GPU"},
-                                   {"copy_time", "", "small copies"},
-                                   {"", "_pageable_rate", "pageable copies"},
-                                   {"", "_rate_duplex", "both directions at once"}};
+  static constexpr FigureSort sorts[] = {{"h2d_rate", "", "copies to the GPU"},
+                                         {"d2h_rate", "", "copies to the host"},
+                                         {"memory_", "_rate", "memory"},
+                                         {"compute_", "_rate", "computing"},
+                                         {"launch_time", "", "launches"},
+                                         {"tensor_", "_rate", "tensor cores"},
+                                         {"d2d_rate", "", "copies within the GPU"},
+                                         {"copy_time", "", "small copies"},
+                                         {"", "_pageable_rate", "pageable copies"},
+                                         {"compute_fp64", "_rate", "fp64"},
+                                         {"l2_rate", "", "L2"},
+                                         {"memory_latency", "", "latency of memory"},
+                                         {"", "_rate_duplex", "both directions at once"}};
   std::vector<std::string> all;
-  for (const Sort& sort : sorts)
-    if (std::ranges::none_of(of.findings, [&](const HealthFinding& one) {
-          return one.metric.starts_with(sort.begin) && one.metric.ends_with(sort.end) && std::isfinite(one.value);
-        }))
+  for (const FigureSort& sort : sorts)
+    if (std::ranges::none_of(of.findings,
+                             [&](const HealthFinding& one) { return sort.has(one) && std::isfinite(one.value); }))
       all.emplace_back(sort.name);
   if (of.gpus.size() > 1) all.emplace_back("copies between GPUs (npgpu matrix)");
-  for (const char* never : {"caches", "latencies"}) all.emplace_back(never);
+  for (const char* never : {"L1", "shared memory"}) all.emplace_back(never);
   return fmt::format("{}", fmt::join(all, ", "));
 }
 

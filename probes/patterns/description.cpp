@@ -92,6 +92,7 @@ std::vector<ProbeCase> reads_of(const char* probe, const std::string& device, st
 const Joined<ProbeDescription> onchip_description(
     {.name = "onchip",
      .summary = "reads of shared memory by stride (bank conflicts), of L1, of L2, and of constants",
+     .question = ProbeQuestion::cache_bandwidth,
      .axes = {.stride = true},
      .laws = {{.space = Space::shared,
                .passes = [](const Shape& s, const Layout&) -> double { return bank_passes(s.stride); },

@@ -22,6 +22,9 @@ HEALTHY = os.path.join(DEVICES, "h200-node.json")
 # tests/sick_test.cpp has all sick devices, with what fails and why.
 SICK = {"slow-memory": ("slow", 3, {"slow_memory"}), "corrupt-bytes": ("broken", 6, {"corrupt"}),
         "busy-neighbour": ("not judged", 4, {"neighbour"})}
+# What level 1 does not look at, as it says itself.
+OF_LEVEL_2 = {"slow-fp64": "fp64", "slow-l2": "L2", "slow-latency": "latency of memory", "slow-pageable": "pageable copies",
+              "slow-tensor": "tensor cores"}
 
 
 def bad(found):
@@ -277,7 +280,10 @@ def simulated_nodes(at):
     names = [os.path.splitext(name)[0] for name in sorted(os.listdir(os.path.join(DEVICES, "sick")))]
     check(shown.code == 0 and [line.split("sick/")[1] for line in shown.out.splitlines() if line.startswith("npgpu check --device")] == names, shown.out[:500])
     for part, said in zip(shown.out.split("\nnpgpu check --device ")[1:], names):
-        check("with one sickness" in part and "\nvm: ok" not in part and "SIMULATED" in part and part.count("\n") < 20, f"{said}: {part}")
+        check("with one sickness" in part and "SIMULATED" in part and part.count("\n") < 20, f"{said}: {part}")
+        check((": ok, 1 GPU" in part) == (said in OF_LEVEL_2), f"{said}: {part}")
+        unseen = " ".join(part.split("not looked at:")[-1].split())
+        check(OF_LEVEL_2.get(said, "") in unseen, f"{said}: what level 1 does not look at is said: {part}")
     check(run("check", "--demo", "--device", "sim:h200").code == 2, "--demo has its own devices")
 
 

@@ -32,6 +32,7 @@ enum class ProbeQuestion {
   computing_power,   // multiply-adds
   memory_bandwidth,  // of the device's memory, streaming
   memory_latency,    // of the device's memory: a chase
+  cache_bandwidth,   // of L2: reads that it answers
   tensor_power,      // products of small matrices, by tensor cores
   matrix_products,   // by a library, in the device's memory
   ladder,            // kernels that do the same work, each by one idea better than the one before

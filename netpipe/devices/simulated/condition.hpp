@@ -73,7 +73,7 @@ inline constexpr std::string_view healthy_figures =
     "h2d_rate d2h_rate h2d_rate_1mib d2h_rate_1mib h2d_rate_duplex d2h_rate_duplex h2d_time d2h_time copy_time "
     "d2d_rate memory_read_rate "
     "memory_write_rate memory_copy_rate memory_triad_rate memory_rmw_rate compute_fp32_rate compute_fp64_rate "
-    "compute_int24_rate launch_time launch_done_time";
+    "compute_int24_rate launch_time launch_done_time h2d_pageable_rate d2h_pageable_rate memory_latency l2_rate";
 
 struct Neighbour {
   std::string name;  // "python3 (4711)"

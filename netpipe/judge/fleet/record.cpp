@@ -168,8 +168,9 @@ std::string points_of_figure(const Findings& findings, const std::string& metric
 std::vector<FleetFigure> figures_of(const Findings& findings) {
   std::vector<FleetFigure> all;
   for (const KeyFigure& figure : key_figures(findings.all)) {
-    if (figure.metric.ends_with("_1mib")) continue;    // it says nothing of a GPU that the large ones do not say
-    if (figure.metric.ends_with("_duplex")) continue;  // those of key_figures_in() are compared, of their own scatter
+    if (figure.metric.ends_with("_1mib")) continue;  // it says nothing of a GPU that the large ones do not say
+    // Those of key_figures_in() are compared, of their own scatter; L2 differs from card to card.
+    if (figure.metric.ends_with("_duplex") || figure.metric == "memory_latency" || figure.metric == "l2_rate") continue;
     const auto unit = std::ranges::find(names_of<FigureUnit>, figure.unit) - names_of<FigureUnit>.begin();
     all.push_back({kind_of(figure), title_of(figure.metric), points_of_figure(findings, figure.metric),
                    static_cast<FigureUnit>(unit), figure.value, figure.low, figure.high,

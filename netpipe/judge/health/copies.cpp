@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <ranges>
 
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/judge/health/findings.hpp"
@@ -320,26 +321,34 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
   const TransferResult& largest = all.back();
   const TransferResult& best =
       *std::ranges::max_element(all, {}, [](const TransferResult& one) { return one.rate.value; });
+  // Compared at one size, as far as it was measured. Without the user's limit or healthy ones it is only said that they
+  // fall, as the host's memory and caches have their part in it.
+  const bool is_compared = is_known_of_healthy(findings, metric);
+  const auto usual = std::ranges::find_if(
+      std::views::reverse(all), [](const TransferResult& one) { return one.axes.bytes <= compared_pageable; });
+  const TransferResult& shown = usual == all.rend() ? largest : *usual;
+  const double least = least_share_of_pageable * best.rate.value;
   HealthFinding& finding =
       judge(findings, {.metric = metric,
-                       .name = fmt::format("{} pageable {}", name, size_text(largest.axes.bytes)),
-                       .seen = rate_of(*series, largest),
+                       .name = fmt::format("{} pageable {}", name, size_text(shown.axes.bytes)),
+                       .seen = rate_of(*series, shown),
                        .unit = "B/s",
-                       .limit = least_share_of_pageable * best.rate.value,
+                       .limit = least,
                        .basis = fmt::format("{:.3g} % of its best, {} at {}", 100 * least_share_of_pageable,
                                             figure_text(best.rate.value, "B/s"), size_text(best.axes.bytes))});
-  // The host's memory and caches have their part in it: no defect of the device.
-  if (finding.health == Health::undecided) {
+  const bool is_open = finding.health == Health::undecided && finding.value >= finding.limit;
+  if (std::isnan(finding.value) || (is_compared && finding.health != Health::pass && !is_open)) return;
+  if (!is_compared) finding.would_see = not_measured;
+  const Evidence last = rate_of(*series, largest);
+  const Ruling falls = rule(last.estimate, Allowed::at_least, least, last.by_visit);
+  if (falls == Ruling::slow && last.disturbed.empty()) {
+    finding.health = Health::warn;
+    finding.text =
+        fmt::format("{} pageable falls from {} at {} to {} at {}", name, figure_text(best.rate.value, "B/s"),
+                    size_text(best.axes.bytes), figure_text(largest.rate.value, "B/s"), size_text(largest.axes.bytes));
+  } else if (finding.health == Health::undecided || finding.health == Health::fail) {
     finding.health = Health::skip;
     finding.text += ": not certain";
-  }
-  if (finding.health == Health::fail) {
-    const bool falls = &best != &largest && !(finding.value >= finding.limit);
-    finding.health = Health::warn;
-    if (falls)
-      finding.text = fmt::format("{} pageable falls from {} at {} to {} at {}", name,
-                                 figure_text(best.rate.value, "B/s"), size_text(best.axes.bytes),
-                                 figure_text(largest.rate.value, "B/s"), size_text(largest.axes.bytes));
   }
 }
 

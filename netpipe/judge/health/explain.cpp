@@ -20,15 +20,22 @@ template <const char* metric> std::optional<Explanation> other(const Findings& f
 }
 namespace by {
 constexpr char encrypting[] = "confidential_computing", numa[] = "numa", replays[] = "pcie_replays", iommu[] = "iommu",
-               acs[] = "acs", mig[] = "mig", sms[] = "sms", memory_clock[] = "memory_clock", quota[] = "cpu_quota";
+               acs[] = "acs", mig[] = "mig", sms[] = "sms", memory_clock[] = "memory_clock", quota[] = "cpu_quota",
+               latency[] = "memory_latency";
 }  // namespace by
+
+// Where clocks do not say why loads take long.
+std::optional<Explanation> slow_loads(const Findings& findings) {
+  const bool is_of_clocks = throttled(findings) || capped_clock(findings) || findings.is_bad(by::memory_clock);
+  return is_of_clocks ? std::nullopt : other<by::latency>(findings);
+}
 
 // Copies between host and device; kernels; the host's calls.
 constexpr CauseIn of_copies[] = {degraded_link,    other<by::encrypting>, other<by::numa>, other<by::replays>,
                                  other<by::iommu>, other<by::acs>,        other<by::mig>};
 constexpr CauseIn of_compute[] = {throttled, capped_clock, other<by::sms>, other<by::mig>};
-constexpr CauseIn of_memory[] = {throttled,      other<by::memory_clock>, capped_clock,
-                                 failing_memory, other<by::sms>,          other<by::mig>};
+constexpr CauseIn of_memory[] = {throttled,      other<by::memory_clock>, capped_clock, failing_memory,
+                                 other<by::sms>, other<by::mig>,          slow_loads};
 constexpr CauseIn of_calls[] = {other<by::quota>, other<by::numa>};
 
 // Findings that are causes themselves.
@@ -84,7 +91,8 @@ double left_by(const Findings& findings, const HealthFinding& figure, const Expl
   const HealthFinding* const sms = findings.find("sms");
   // A grid of so many blocks for each multiprocessor waits for those that have one more.
   const double blocks = std::atof(figure.of_point.c_str());
-  if (figure.metric.starts_with("compute_") && blocks > 0 && sms && sms->value > 0)
+  const bool is_of_a_grid = figure.metric.starts_with("compute_") || figure.metric.starts_with("tensor_");
+  if (is_of_a_grid && blocks > 0 && sms && sms->value > 0)
     return std::fmin(1, blocks / sms->limit / std::ceil(blocks / sms->value));
   return share("sms", sms ? sms->limit : not_measured);
 }
@@ -197,7 +205,8 @@ void add_last_resort(const Findings& findings, HealthFinding& finding) {
 // cause, is no verdict on the GPU.
 void suspend_verdict_on_host(const Findings& findings, HealthFinding& finding) {
   constexpr double least_share_of_limit = 0.8;
-  const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate");
+  const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate") ||
+                       finding.metric.ends_with("_pageable_rate");
   const bool is_in_machine = !findings.device.simulated && number_fact(findings.device.host, "in_virtual_machine") > 0;
   const bool is_near = finding.value >= least_share_of_limit * finding.limit;
   const auto& own = findings.rules.figures;  // of a node that the user knows to be good

@@ -122,6 +122,11 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
   return {};
 }
 
+bool is_known_of_healthy(const Findings& findings, const std::string& metric) {
+  return reference_for(findings, metric).figure ||
+         std::ranges::any_of(findings.rules.expected, [&](const auto& one) { return one.first == metric; });
+}
+
 HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
   if (!figure.seen.disturbed.empty()) findings.beside_others.insert(figure.metric);

@@ -72,6 +72,12 @@ inline constexpr double most_launch_us = 6, most_launch_done_us = 14, most_small
 // Pageable copies go through the host's memory and processor: 8.3 to 20 GB/s, and the largest reach 52 to 100 % of the
 // best. Below this share of the best the fall is said.
 inline constexpr double least_share_of_pageable = 0.5;
+// The size by which they are compared with healthy ones: beyond it they go on falling on some hosts.
+inline constexpr std::uint64_t compared_pageable = 64 * MiB;
+// The sets of L2 by whose reads it is judged: up to here a partition that is half of it keeps copies of all.
+inline constexpr double most_of_cache = 0.55;
+// And from so many L2s on the sets by whose loads memory's latency is: L2 answers a fifth of them at most.
+inline constexpr double beyond_l2 = 5;
 
 // The reason for a lower clock that is no fault: the device is held at its power limit (NVML's bit).
 constexpr std::uint64_t power_cap = 0x4;
@@ -150,6 +156,8 @@ struct Referred {
   bool is_model = false;  // of other GPUs, in whatever slots
 };
 Referred reference_for(const Findings&, std::string_view metric);
+// Such a figure decides it, or the user's own limit.
+bool is_known_of_healthy(const Findings&, const std::string& metric);
 
 // A figure of a point, and what it rests on.
 struct Evidence {

@@ -77,6 +77,46 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
                    .possible = limit});
 }
 
+constexpr const char* not_known_of_healthy = "what healthy GPUs reach is not known; --reference a good node's trace";
+
+// Reads of the largest set that L2 surely holds.
+void judge_cache(Findings& findings, const ProbeSeries& series) {
+  const double l2 = findings.device.fact("l2_bytes");
+  const std::vector<ProbeResult> all = results(series);
+  const ProbeResult* of = nullptr;
+  for (const ProbeResult& one : all)
+    if (one.usable() && static_cast<double>(one.axes.bytes) <= most_of_cache * l2 &&
+        !(of && one.axes.bytes <= of->axes.bytes))
+      of = &one;
+  if (!of) return;
+  judge(findings, {.metric = "l2_rate",
+                   .name = fmt::format("read of {} in L2", size_text(of->axes.bytes)),
+                   .seen = rate_of(series, *of),
+                   .unit = "B/s",
+                   .basis = not_known_of_healthy,
+                   .is_needed = false});
+}
+
+// A load of a chase through the smallest set that L2 hardly helps.
+void judge_latency(Findings& findings, const ProbeSeries& series) {
+  const double l2 = findings.device.fact("l2_bytes");
+  const std::vector<ProbeResult> all = results(series);
+  const ProbeResult* of = nullptr;
+  for (const ProbeResult& one : all)
+    if (one.usable() && l2 > 0 && static_cast<double>(one.axes.bytes) >= beyond_l2 * l2 &&
+        !(of && one.axes.bytes >= of->axes.bytes))
+      of = &one;
+  if (!of) return;
+  Estimate load = of->time_us;
+  for (double Estimate::*const end : {&Estimate::value, &Estimate::low, &Estimate::high}) load.*end /= of->work;
+  judge(findings, {.metric = "memory_latency",
+                   .name = "load from memory",
+                   .seen = evidence_of(series, *of, load, false),
+                   .unit = "us",
+                   .basis = not_known_of_healthy,
+                   .is_needed = false});
+}
+
 // The clock that the series ran at, over the one that its limit is for; 1 where either is not known. A lower clock has
 // a finding of its own: it is no fault of the multiprocessors.
 double share_of_clock(const DeviceRecord& of, const ProbeSeries& series) {
@@ -121,17 +161,16 @@ void judge_tensor(Findings& findings, const std::vector<const ProbeSeries*>& all
       unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
   const bool is_known = c.operation == Operation::wgmma || (c.type == DataType::fp64 && is_hopper);
   const double limit = of->limit.per_s * share_of_clock(findings.device, *of);
-  judge(findings,
-        {.metric = fmt::format("tensor_{}_{}_rate", operation, type),
-         .name = fmt::format("tensor {} {}", operation, type),
-         .seen = best,
-         .unit = unit,
-         .limit = is_known ? least_share_of_tensor * limit : not_measured,
-         .basis = is_known && limit > 0 ? fmt::format("{:.3g} % of {}, the peak at the run's clock",
-                                                      100 * least_share_of_tensor, figure_text(limit, unit))
-                                        : "what healthy GPUs reach is not known; --reference a good node's trace",
-         .possible = of->limit.per_s,
-         .is_needed = false});
+  judge(findings, {.metric = fmt::format("tensor_{}_{}_rate", operation, type),
+                   .name = fmt::format("tensor {} {}", operation, type),
+                   .seen = best,
+                   .unit = unit,
+                   .limit = is_known ? least_share_of_tensor * limit : not_measured,
+                   .basis = is_known && limit > 0 ? fmt::format("{:.3g} % of {}, the peak at the run's clock",
+                                                                100 * least_share_of_tensor, figure_text(limit, unit))
+                                                  : not_known_of_healthy,
+                   .possible = of->limit.per_s,
+                   .is_needed = false});
 }
 
 }  // namespace
@@ -141,11 +180,14 @@ void judge_kernels(Findings& findings) {
   for (const ProbeSeries* series : findings.device.all<Probes>()) {
     const ProbeCase& c = series->question;
     const auto question = question_of(c);
-    const bool is_memory = question == ProbeQuestion::memory_bandwidth,
-               is_compute = question == ProbeQuestion::computing_power;
-    if (!is_memory && !is_compute) continue;
-    if (!judged.insert({*question, c.operation, is_compute ? c.type : DataType::fp32}).second) continue;
-    is_memory ? judge_memory(findings, *series) : judge_compute(findings, *series);
+    const bool is_compute = question == ProbeQuestion::computing_power;
+    const auto judge_it = is_compute                                    ? judge_compute
+                          : question == ProbeQuestion::memory_bandwidth ? judge_memory
+                          : question == ProbeQuestion::cache_bandwidth  ? judge_cache
+                          : question == ProbeQuestion::memory_latency   ? judge_latency
+                                                                        : nullptr;
+    if (!judge_it || !judged.insert({*question, c.operation, is_compute ? c.type : DataType::fp32}).second) continue;
+    judge_it(findings, *series);
   }
   std::map<std::pair<Operation, DataType>, std::vector<const ProbeSeries*>> tensor;
   for (const ProbeSeries* series : findings.device.all<Probes>())
