@@ -23,6 +23,7 @@ struct Read {
     for (const std::string& file : trace_files(typed_words)) {
       std::vector<Trace> runs = read_runs(file, Guard::child);
       for (std::size_t i = 0; i < runs.size(); ++i) {
+        complain_of_doubts(runs[i], file);
         side.files.push_back(runs.size() == 1 ? file : fmt::format("{}:{}", file, i));
         traces.push_back(std::move(runs[i]));
       }

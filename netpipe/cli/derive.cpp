@@ -20,7 +20,7 @@ int write_twin(const Options& options, const Trace& trace, const std::string& fi
 }
 
 int run_derive(const Options& options) {
-  const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  const Trace trace = read_named_trace(options.place("TRACE"));
   if (const auto file = options.maybe("twin")) return write_twin(options, trace, *file);
   const auto devices = derive(trace);
   if (devices.empty())

@@ -62,7 +62,7 @@ CostsAndSource costs_on(const Options& options, const std::string& word) {
   const auto device = options.maybe("device");
   std::error_code ignored;
   if (word.ends_with(".h5") || (!word.ends_with(".json") && std::filesystem::is_regular_file(word, ignored)))
-    return {costs_of_trace(read_trace(word, Guard::child), word, device), word};
+    return {costs_of_trace(read_named_trace(word), word, device), word};
   if (device) throw Error(ErrorKind::usage, "--on names one device: leave --device out");
   try {
     const DeviceInfo info = devices::find(word.starts_with("sim:") ? word : "sim:" + word);
@@ -123,7 +123,7 @@ Job read_job(const Options& options, const MeasuredCosts& costs, std::optional<K
 }
 
 int predict_measured(const Options& options, const std::string& path, const MeasuredCosts& costs) {
-  const Trace measured = read_trace(path, Guard::child);
+  const Trace measured = read_named_trace(path);
   PredictedJobsReport of{&costs, {}, {}, predict_in_turn(measured, costs), {}};
   const auto workloads = workloads_of(measured), others = other_workloads_of(measured);
   if (costs.graph) of.graphs = compare_graphs(workloads, graph_workloads_of(measured), costs);
@@ -150,7 +150,7 @@ ModelErrors errors_for(const Options& options, const MeasuredCosts& costs, const
     return errors;
   };
   if (const auto path = options.maybe("measured")) {
-    const Trace measured = read_trace(*path, Guard::child);
+    const Trace measured = read_named_trace(*path);
     std::vector<MeasuredWorkload> workloads = workloads_of(measured), others = other_workloads_of(measured);
     if (workloads.empty() && others.empty() && predict_in_turn(measured, costs).empty())
       refuse_nothing(*path, measured);
@@ -363,7 +363,7 @@ int run_predict(const Options& options) {
   const auto other = options.maybe("on");
   if (other && !options.has("TRACE")) return predict_elsewhere(options, *other);
   const std::string path = options.place("TRACE");
-  const Trace trace = read_trace(path, Guard::child);
+  const Trace trace = read_named_trace(path);
   if (!trace.of<Records>().empty()) return predict_application(options, trace);
   if (other) return predict_elsewhere(options, *other);
   if (options.has("all-reduce")) return predict_all_reduce(options, trace);

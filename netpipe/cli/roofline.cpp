@@ -79,7 +79,7 @@ std::vector<Roofline> chosen(std::vector<Roofline> all, const Options& options, 
 
 int run_roofline(const Options& options) {
   const auto kernels = kernels_of(options);
-  auto all = rooflines_of(read_trace(options.place("TRACE"), Guard::child));
+  auto all = rooflines_of(read_named_trace(options.place("TRACE")));
   if (all.empty())
     throw Error(ErrorKind::usage, options.place("TRACE") +
                                       " holds no roof of a memory or of arithmetic: npgpu characterize measures all, "

@@ -47,7 +47,7 @@ StreamCosts read_costs(const Options& options, const Job& job, DeviceModel& node
       options.has("create-us") || parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh;
   const auto device = options.maybe("device");
   if (const auto path = options.maybe("trace")) {
-    const MeasuredCosts measured = costs_of_trace(read_trace(*path, Guard::child), *path, device);
+    const MeasuredCosts measured = costs_of_trace(read_named_trace(*path), *path, device);
     costs = measured.costs;
     node = measured;
     if (fresh) costs.stream_create = measured.create;

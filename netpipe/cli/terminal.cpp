@@ -61,6 +61,16 @@ void complain(const std::exception& e) {
     for (const std::string& line : error->below()) std::cerr << "  " + one_line(line) + '\n' << std::flush;
 }
 
+void complain_of_doubts(const Trace& trace, const std::string& path) {
+  if (!trace.doubts.empty()) complain(path + ": " + doubts_text(trace));
+}
+
+Trace read_named_trace(const std::string& path) {
+  Trace trace = read_trace(path, Guard::child);
+  complain_of_doubts(trace, path);
+  return trace;
+}
+
 std::string cut_to(std::string_view text, std::size_t columns) {
   std::size_t end = 0;
   const auto starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };

@@ -14,6 +14,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "npgpu/measuring/campaign.hpp"
 #include "npgpu/report/report.hpp"
+#include "npgpu/vocabulary/trace.hpp"
 
 namespace npgpu::cli {
 
@@ -30,6 +31,11 @@ TextStyle terminal_style();
 // "npgpu: ..." to standard error: one line, whatever the text holds, and what a ListedError lists below it.
 void complain(std::string_view);
 void complain(const std::exception&);
+
+// Values of a trace that cannot be, and that no answer uses: a line to standard error; none where there are none.
+void complain_of_doubts(const Trace&, const std::string& path);
+// A trace that the user names, with this line. Throws as read_trace() does.
+Trace read_named_trace(const std::string& path);
 
 // The first `columns` characters of a UTF-8 text; no character is cut.
 std::string cut_to(std::string_view text, std::size_t columns);

@@ -163,9 +163,7 @@ std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const He
     HealthFinding& finding = all.emplace_back();
     finding.metric = "values";
     finding.health = Health::unjudged;
-    const std::size_t more = trace.doubts.size() - 1;
-    finding.text = fmt::format("values that cannot be are not used: {}{}", trace.doubts.front(),
-                               more ? fmt::format(", and {} more", more) : "");
+    finding.text = doubts_text(trace);
   }
   const std::vector<SoakDevice> soaked = soak_devices(trace);
   const std::vector<DeviceRecord> records = records_of(trace);
