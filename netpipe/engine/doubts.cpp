@@ -41,14 +41,27 @@ Range range_of_unit(std::string_view unit) {
 // A fact's name ends in its unit, or in what it counts.
 Range range_of_fact(std::string_view name) {
   constexpr double most_counted = 9007199254740992;  // 2^53
-  constexpr std::pair<std::string_view, Range> endings[]{
-      {"numa_node", {-1, 1e6}},     {"_per_s", {1, any}},        {"_mhz", {1, 1e5}},
-      {"_khz", {1e3, 1e8}},         {"power_limit_w", {1, 1e5}}, {"_w", {0, 1e5}},
-      {"_c", {-100, 300}},          {"_bytes", {0, 1e18}},       {"multiprocessors", {1, 1e5}},
-      {"compute_units", {1, 1e6}},  {"warp_size", {1, 1024}},    {"_per_multiprocessor", {1, 1e9}},
-      {"pcie_generation", {1, 32}}, {"pcie_lanes", {1, 64}},     {"memory_bus_bits", {1, 1e6}},
-      {"_generation_now", {0, 32}}, {"_lanes_now", {0, 64}},     {"_generation_copying", {0, 32}},
-      {"_lanes_copying", {0, 64}},  {"nvlinks", {0, 1e4}}};
+  constexpr std::pair<std::string_view, Range> endings[]{{"noise_seed", {-any, any}},
+                                                         {"numa_node", {-1, 1e6}},
+                                                         {"_per_s", {1, any}},
+                                                         {"_mhz", {1, 1e5}},
+                                                         {"_khz", {1e3, 1e8}},
+                                                         {"power_limit_w", {1, 1e5}},
+                                                         {"_w", {0, 1e5}},
+                                                         {"_c", {-100, 300}},
+                                                         {"_bytes", {0, 1e18}},
+                                                         {"multiprocessors", {1, 1e5}},
+                                                         {"compute_units", {1, 1e6}},
+                                                         {"warp_size", {1, 1024}},
+                                                         {"_per_multiprocessor", {1, 1e9}},
+                                                         {"pcie_generation", {1, 32}},
+                                                         {"pcie_lanes", {1, 64}},
+                                                         {"memory_bus_bits", {1, 1e6}},
+                                                         {"_generation_now", {0, 32}},
+                                                         {"_lanes_now", {0, 64}},
+                                                         {"_generation_copying", {0, 32}},
+                                                         {"_lanes_copying", {0, 64}},
+                                                         {"nvlinks", {0, 1e4}}};
   for (const auto& [ending, range] : endings)
     if (name.ends_with(ending)) return range;
   return {0, most_counted};

@@ -302,6 +302,7 @@ void poison_column(hid_t table, Random& random, std::string& what) {
     for (std::size_t i = first; i < rows->count; i += step)
       std::memcpy(cells + i * rows->row, &value, std::min(size, sizeof value));
     what += fmt::format(" {}={} every {} of {}", name_of(rows->type, column), value, step, rows->count);
+    if constexpr (std::is_integral_v<T>) what += fmt::format(" ({})", static_cast<std::uint64_t>(value));
   };
   if (H5Tget_class(type) == H5T_FLOAT) put(0.0);
   else put(std::int64_t{0});
