@@ -20,6 +20,7 @@ CheckVerdict verdict_with(Trace trace) {
 TEST_CASE("a sound trace raises no doubt, and what is not known is no doubt") {
   Made made = Made().at(55);
   made.before.emplace_back("numa_node", whole(-1));
+  made.before.emplace_back("noise_seed", std::int64_t{1} << 61);
   made.before.emplace_back("peers_bytes_per_s", not_measured);
   made.before.emplace_back("noise_seed", Fact(std::int64_t{1} << 61));  // any number is one
   Trace trace = made.trace();
@@ -101,6 +102,49 @@ TEST_CASE("a launch whose end has no valid time is a point without a figure") {
     CHECK(figures.has_value() == !(done > 0));
     if (figures) CHECK(figures->text.find("launch") != std::string::npos);
   }
+}
+
+TEST_CASE("a launch whose return has no valid time is a point without a figure") {
+  for (const double host : {4.0, not_measured, -1.0}) {
+    Trace trace = sound();
+    CallSeries& calls = trace.of<Calls>().emplace_back();
+    calls.question = {"cuda:0", Call::launch, Spacing::back_to_back};
+    calls.visits.push_back({});
+    calls.visits[0].axes.blocks = 1;
+    calls.visits[0].samples = 1;
+    calls.samples.push_back({.repeats = 1, .host_us = host, .done_us = 9});
+    set_doubts(trace);
+    const HealthFinding launch = finding(trace, "launch_time");
+    CHECK(launch.health == (host > 0 ? Health::pass : Health::fail));
+    if (!(host > 0)) CHECK(launch.if_failed == CheckVerdict::failed_to_run);
+  }
+}
+
+TEST_CASE("runs shorter than any clock's tick, and readings that cannot be, become unknown") {
+  Trace trace = sound();
+  TransferSeries& series = trace.of<Transfers>()[0];
+  for (TransferSample& sample : series.samples) sample.repeats = std::uint64_t{1} << 40;
+  series.visits[0].telemetry.power_w = 1e300;
+  series.visits[1].telemetry.sm_clock_mhz = -1;
+  series.visits[2].telemetry.temperature_c = 1e6;
+  set_doubts(trace);
+  CHECK(trace.doubts.size() == 4);
+  CHECK(std::isnan(series.samples[0].device_us));
+  CHECK(std::isnan(series.visits[0].telemetry.power_w));
+  CHECK(std::isnan(series.visits[1].telemetry.sm_clock_mhz));
+  CHECK(std::isnan(series.visits[2].telemetry.temperature_c));
+}
+
+TEST_CASE("a figure far beyond its limit cannot be, and a limit of the user's may be as wide as they like") {
+  HealthRules rules{.reference = "good.h5", .figures = {{"h2d_rate", 55e9, "B/s"}}, .expected = {}, .required = {}};
+  for (const double gb_s : {55.0, 200.0, 5e4}) {
+    const bool can_be = gb_s < 1000;
+    const HealthFinding rate = finding(Made().at(gb_s).trace(), "h2d_rate", rules);
+    CHECK(rate.health == (can_be ? Health::pass : Health::unjudged));
+    CHECK((rate.text.find("cannot be") == std::string::npos) == can_be);
+  }
+  rules.expected = {{"h2d_rate", "1000000"}};
+  CHECK(finding(Made().at(55).trace(), "h2d_rate", rules).health == Health::pass);
 }
 
 TEST_CASE("a collective of one device is refused") {

@@ -218,6 +218,7 @@ TEST_CASE("rows that contradict each other") {
   CHECK(with_row<V>("visits", 0, [](V& v) { v.axes.bytes = 0; }).has("0 bytes"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.visit = 3; }).has("/transfers/0000"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.repeats = 0; }).has("row 4 of /transfers/0000/samples has 0 repeats"));
+  CHECK(with_row<V>("visits", 0, [](V& v) { v.axes.bytes = 1ULL << 51; }).has("more than any memory"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.intact = 2; }).has("unknown intact code 2"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.lane = 5000; }).has("lane 5000"));
 }

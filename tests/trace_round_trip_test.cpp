@@ -62,7 +62,7 @@ TEST_CASE("visits and samples, their indices set by the writer") {
   visit.disturber = ShortText("python3 (4711)");
   visit.first_sample = 999;  // ignored
   std::vector<TransferSample> samples = samples_of(4096, 2);
-  samples[0] = {77, 8, 1, 0, 12345678901234567u, 0.125, 2.25};
+  samples[0] = {77, 8, 1, 0, 12345678901234567u, 0.125e13, 2.25e13};
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
     const std::size_t series = writer.begin<Transfers>(header_of());
@@ -92,7 +92,7 @@ TEST_CASE("visits and samples, their indices set by the writer") {
   CHECK(got.telemetry.power_w == 412.5);
   CHECK(got.telemetry.temperature_c == 61);
   CHECK(got.telemetry.throttle_reasons == 0x24);
-  CHECK(series.samples[5] == TransferSample{1, 8, 1, 0, 12345678901234567u, 0.125, 2.25});
+  CHECK(series.samples[5] == TransferSample{1, 8, 1, 0, 12345678901234567u, 0.125e13, 2.25e13});
   CHECK(series.samples[0].visit == 0);
   CHECK(std::isnan(series.samples[0].device_us));
   CHECK(std::isnan(series.visits[0].telemetry.power_w));

@@ -25,14 +25,17 @@ struct Range {
 constexpr double any = 1e30;
 constexpr Range of_time_s{0, 1e8};  // three years
 
+// A run of what is repeated takes longer: no clock ticks faster.
+constexpr double least_us = 1e-4;
+
 // For a column with this unit.
 Range range_of_unit(std::string_view unit) {
   if (unit == "s") return of_time_s;
   if (unit == "ms") return {0, of_time_s.high * 1e3};
   if (unit == "us") return {0, of_time_s.high * 1e6};
-  if (unit == "1" || unit == "J") return {0, any};
-  return {-std::numeric_limits<double>::infinity(),
-          std::numeric_limits<double>::infinity()};  // telemetry: believable()
+  if (unit == "MHz" || unit == "W") return {0, 1e5};
+  if (unit == "degC") return {-300, 1e4};
+  return {0, any};
 }
 
 // A fact's name ends in its unit, or in what it counts.
@@ -80,8 +83,11 @@ class Columns {
     visit_fields(row, [&]<class T>(const FieldInfo& info, T& value) {
       if constexpr (std::is_floating_point_v<T>) {
         Range range = range_of_unit(info.unit);
-        if (info.name == "work") range.low = std::numeric_limits<double>::min();
-        if (std::isnan(value) || range.holds(value)) return;
+        if (info.name == "work") range.low = 1;
+        double share = 1;
+        if constexpr (requires { row.repeats; })
+          if (info.unit == "us" && value > 0) range.low = least_us, share = 1 / static_cast<double>(row.repeats);
+        if (std::isnan(value) || range.holds(value * share)) return;
         auto& [first, rows] = doubtful_[std::string(info.name)];
         if (rows++ == 0) first = value;
         value = not_measured;

@@ -89,7 +89,9 @@ std::string typed_size_text(std::uint64_t bytes) {
 
 std::string interval_text(const Estimate& e) {
   if (!std::isfinite(e.low) || !std::isfinite(e.high) || !(e.value > 0)) return "-";
-  return fmt::format("{:+.1f} {:+.1f} %", 100 * (e.low / e.value - 1), 100 * (e.high / e.value - 1));
+  const double above = 100 * (e.high / e.value - 1);
+  return fmt::format("{:+.1f} {} %", 100 * (e.low / e.value - 1),
+                     above > 999.9 ? "> 999" : fmt::format("{:+.1f}", above));
 }
 
 double plus_minus(const Estimate& e) { return std::fmax(e.high / e.value - 1, 1 - e.low / e.value); }

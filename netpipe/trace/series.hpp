@@ -26,6 +26,10 @@ template <class Row, class Judged> void check_row(const Row& row, const Judged& 
       const auto code = static_cast<std::int32_t>(value);
       if (code < 0 || static_cast<std::size_t>(code) >= names_of<T>.size())
         throw FormatError(fmt::format("has the unknown {} code {}", info.name, code));
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      constexpr std::uint64_t most_bytes = 1ULL << 50;
+      if (info.unit == "B" && value > most_bytes)
+        throw FormatError(fmt::format("has {} of {}, more than any memory", info.name, value));
     }
   });
   if (const auto flaw = flaw_of(judged)) throw FormatError(*flaw);

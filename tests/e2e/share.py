@@ -68,6 +68,44 @@ with folder() as where:
     check((shared["npgpu"], shared["month"], shared["host_cpu"]) == ("0.2.0", "", "AMD EPYC 9654 4711"), f"{whole[:300]}")
     check((shared["gpus"][0]["name"], shared["gpus"][0].get("driver")) == ("NVIDIA H200", "580.159.04"), f"{whole[:600]}")
 
+    # One datum at a time: each text of the file, of one series of each kind, is somebody's name. STRIDE=1: all of them.
+    secret = "Ada-Lovelace_10.1.2.3 ada@example.org GPU-0a1b2c3d-4e5f"
+
+    def texts(group):
+        yield from ((group, name, None) for name, value in group.attrs.items() if isinstance(value, (bytes, str)))
+        for table in (one for one in group.values() if isinstance(one, h5py.Dataset)):
+            yield from ((table, name, None) for name, value in table.attrs.items() if isinstance(value, (bytes, str)) and not name.startswith("units."))
+            yield from ((table, None, column) for column in table.dtype.names or () if table.dtype[column].kind == "S" and len(table))
+
+    def places(file):
+        groups = [file, *file["provenance"].values()]
+        groups += [next(iter(file[kind].values())) for kind in file if kind != "provenance" and len(file[kind])]
+        return [place for group in groups for place in texts(group)]
+
+    with h5py.File(RUNS[0]) as file:
+        number = len(places(file))
+    told = 0
+    for i in range(0, number, int(os.environ.get("STRIDE", "9"))):
+        shutil.copy(RUNS[0], odd)
+        with h5py.File(odd, "r+") as file:
+            node, name, column = places(file)[i]
+            where_it_is = f"{node.name} {name or column}"
+            if name:
+                node.attrs[name] = secret
+            else:
+                rows = node[:]
+                rows[column] = secret.encode()
+                node[:] = rows
+        done = run("report", odd, "--share", at("odd.json"), "--force")
+        check(done.code in (0, 1, 2), f"{where_it_is}: {done}")
+        if done.code == 0:
+            told += 1
+            with open(at("odd.json"), encoding="utf-8") as file:
+                whole = file.read()
+            for word in ("Lovelace", "Ada", "10.1.2.3", "example", "0a1b2c3d"):
+                check(word not in whole, f"'{word}' of {where_it_is} is in what is shared: {whole[:400]}")
+    check(number > 50 and told > 5, f"{told} of {number} were shared")
+
     # Where a name would be in it all the same, nothing is written.
     with h5py.File(own, "r+") as file:
         file.attrs["hostname"] = "NVIDIA"

@@ -140,10 +140,6 @@ std::optional<std::string> internal_words_in(const std::string& err) {
   return std::nullopt;
 }
 
-bool has(const Arguments& arguments, std::string_view word) {
-  return std::ranges::find(arguments, word) != arguments.end();
-}
-
 std::optional<std::string> flaw_of_file(const std::string& name, const std::string& text) {
   if (auto flaw = raw_bytes_in(text, name.c_str())) return flaw;
   const bool is_markup = name.ends_with(".html") || name.ends_with(".xml");

@@ -7,6 +7,7 @@
 // alone, so that one round can be repeated by itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -24,6 +25,7 @@ using Random = std::mt19937_64;
 
 inline std::size_t below(Random& random, std::size_t n) { return n ? random() % n : 0; }
 inline bool one_in(Random& random, std::size_t n) { return below(random, n) == 0; }
+inline bool has(const Arguments& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
 template <class All> const auto& one_of(Random& random, const All& all) { return all[below(random, std::size(all))]; }
 
 std::string read(const std::filesystem::path&);
@@ -43,8 +45,16 @@ std::string damaged_json(const std::string& text, Random&);
 std::string damaged_lines(const std::string& text, Random&);
 // A trace that HDF5 finds sound: attributes, columns, rows, types and links are not what they were.
 std::string damaged_trace(const std::string& bytes, Random&);
+// One number of it is what no device says: a fact, or a column of one series, as a whole or in some rows. What was
+// changed is added to `what`.
+std::string poisoned_trace(const std::string& bytes, Random&, std::string& what);
 
 // ---- what is run ----
+
+struct Answer {
+  int code = 0;
+  std::string out, err;
+};
 
 struct Kind {
   std::string_view name;
@@ -53,16 +63,22 @@ struct Kind {
   void (*make_seeds)();
   // Writes the inputs of a round, and says what is to be run.
   std::vector<Arguments> (*round)(Random&);
+  // What is wrong with an answer beside what flaw_of() finds.
+  std::optional<std::string> (*judge)(const Arguments&, const Answer&) = nullptr;
 };
 const std::vector<Kind>& kinds();
-
-struct Answer {
-  int code = 0;
-  std::string out, err;
-};
 // The program as it would run in a process of its own.
 Answer answer_to(const Arguments&);
 // What is wrong with an answer, and with the files that it wrote; nothing if it is as it should be.
 std::optional<std::string> flaw_of(const Arguments&, const Answer&);
+
+// ---- poison.cpp ----
+
+void make_poison_seeds();
+std::vector<Arguments> poisons(Random&);
+std::optional<std::string> flaw_beside_sound(const Arguments&, const Answer&);
+// The program's answer makes `path`, or it is copied from ../seeds.
+void make(const char* path, Arguments);
+void make_traces();
 
 }  // namespace npgpu::fuzz

@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 
 // ---- seeds ----
 
+}  // namespace
+
 void make(const char* path, Arguments arguments) {
   if (fs::exists(path)) return;
   // Other kinds begin with the same, which take a while to measure.
@@ -23,9 +25,13 @@ void make(const char* path, Arguments arguments) {
   if (!fs::exists(path)) throw Error(ErrorKind::failed, std::string(path) + ": " + answer.err);
 }
 
+namespace {
+
 // Short runs of each kind, on simulated devices.
 const std::vector<std::string> traces{"check.h5", "again.h5",     "transfers.h5", "probes.h5",     "jobs.h5",
                                       "calls.h5", "partition.h5", "matrix.h5",    "collectives.h5"};
+
+}  // namespace
 
 void make_traces() {
   const Arguments quick{"--schedule", "classic", "--repeats", "2", "--trials", "2"};
@@ -48,6 +54,8 @@ void make_traces() {
   make("collectives.h5", quickly({"collectives", "--device", "sim:" NPGPU_SOURCE_DIR "/data/devices/nodes/h200x2.json",
                                   "--sizes", "8,128MiB"}));
 }
+
+namespace {
 
 std::string seed_trace(Random& random) {
   std::vector<std::string> there;
@@ -376,6 +384,10 @@ std::vector<Arguments> environments(Random& random) {
   return {finished(words, command)};
 }
 
+void make_all() {
+  make_references();
+  make_poison_seeds();
+}
 void nothing_to_make() {}
 std::vector<Arguments> nothing_to_run(Random&) { return {}; }
 
@@ -383,9 +395,11 @@ std::vector<Arguments> nothing_to_run(Random&) { return {}; }
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
-      {"seeds", "what the other kinds begin with, for them to find in ../seeds", make_references, nothing_to_run},
+      {"seeds", "what the other kinds begin with, for them to find in ../seeds", make_all, nothing_to_run},
       {"trace-fields", "traces whose attributes, columns, rows and links are not what they were", make_traces,
        trace_fields},
+      {"trace-poison", "traces with one number that no device says, held against the sound ones", make_poison_seeds,
+       poisons, flaw_beside_sound},
       {"trace-bytes", "traces with damaged bytes", make_traces, trace_bytes},
       {"specs", "specs of simulated devices", nothing_to_make, specs},
       {"references", "references of check: check --json, nvbandwidth, nccl-tests", make_references, references},

@@ -94,7 +94,9 @@ bool run_round(const Kind& kind, std::uint64_t seed, std::size_t round, Shared& 
     for (const char* old : {"x.html", "x.xml", "x.prom", "out.h5"}) fs::remove(old);
     const Answer answer = answer_to(words);
     ++shared.codes[static_cast<std::size_t>(answer.code) & 127];
-    if (const auto flaw = flaw_of(words, answer)) {
+    auto flaw = flaw_of(words, answer);
+    if (!flaw && kind.judge) flaw = kind.judge(words, answer);
+    if (flaw) {
       const std::string text = text_of(words) + ": " + *flaw;
       std::strncpy(shared.flaw, text.c_str(), sizeof shared.flaw - 1);
       return false;

@@ -1,6 +1,9 @@
 // Damage that HDF5 does not see: the file stays sound, what it says does not.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "fuzz.hpp"
@@ -243,9 +246,70 @@ void wound(hid_t file, Random& random) {
   else spoil_cells(table, random);
 }
 
-}  // namespace
+std::string name_of(hid_t type, unsigned member) {
+  char* const name = H5Tget_member_name(type, member);
+  const std::string copy = name;
+  H5free_memory(name);
+  return copy;
+}
 
-std::string damaged_trace(const std::string& bytes, Random& random) {
+double poison(double now, Random& random) {
+  using Limits = std::numeric_limits<double>;
+  const std::array all{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 0.0,        -1.0, -now, 1e300,
+                       now * 1e15,          now * 1e6,          now * 1e-6,          now * 1e-12};
+  return one_of(random, all);
+}
+
+std::int64_t poison(std::int64_t, Random& random) {
+  static constexpr std::array<std::int64_t, 6> all{0, -1, INT32_MAX, INT64_MAX, INT64_MIN, std::int64_t{1} << 40};
+  return one_of(random, all);
+}
+
+void poison_fact(hid_t object, Random& random, std::string& what) {
+  std::vector<std::string> names;
+  H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, add_attribute, &names);
+  std::erase_if(names, [&](const std::string& name) {
+    return H5Tget_class(Handle(H5Aget_type(Handle(H5Aopen(object, name.c_str(), H5P_DEFAULT))))) == H5T_STRING;
+  });
+  if (names.empty()) return;
+  const std::string& name = one_of(random, names);
+  const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT));
+  const auto put = [&]<class T>(T value, hid_t type) {
+    H5Aread(attribute, type, &value);
+    value = poison(value, random);
+    H5Awrite(attribute, type, &value);
+    what += fmt::format(" {}={}", name, value);
+  };
+  if (H5Tget_class(Handle(H5Aget_type(attribute))) == H5T_FLOAT) put(0.0, H5T_NATIVE_DOUBLE);
+  else put(std::int64_t{0}, H5T_NATIVE_INT64);
+}
+
+void poison_column(hid_t table, Random& random, std::string& what) {
+  auto rows = rows_of(table);
+  if (!rows || !rows->count) return;
+  std::vector<unsigned> numbers;
+  for (unsigned i = 0; i < static_cast<unsigned>(H5Tget_nmembers(rows->type)); ++i)
+    if (H5Tget_class(Handle(H5Tget_member_type(rows->type, i))) != H5T_STRING && name_of(rows->type, i) != "intact")
+      numbers.push_back(i);  // a result that was not compared is no impossible one
+  const unsigned column = one_of(random, numbers);
+  const Handle type(H5Tget_member_type(rows->type, column));
+  const std::size_t size = H5Tget_size(type), step = one_in(random, 2) ? 1 : 1 + below(random, rows->count);
+  std::byte* const cells = rows->bytes.data() + H5Tget_member_offset(rows->type, column);
+  const std::size_t first = step == 1 ? 0 : below(random, step);
+  const auto put = [&]<class T>(T value) {
+    std::memcpy(&value, cells + (first % rows->count) * rows->row, std::min(size, sizeof value));
+    value = poison(value, random);
+    for (std::size_t i = first; i < rows->count; i += step)
+      std::memcpy(cells + i * rows->row, &value, std::min(size, sizeof value));
+    what += fmt::format(" {}={} every {} of {}", name_of(rows->type, column), value, step, rows->count);
+    if constexpr (std::is_integral_v<T>) what += fmt::format(" ({})", static_cast<std::uint64_t>(value));
+  };
+  if (H5Tget_class(type) == H5T_FLOAT) put(0.0);
+  else put(std::int64_t{0});
+  H5Dwrite(table, rows->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows->bytes.data());
+}
+
+template <class Change> std::string changed_trace(const std::string& bytes, const Change& change) {
   trace::silence_hdf5();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS));
   constexpr std::size_t growth = 64 * 1024;
@@ -255,10 +319,33 @@ std::string damaged_trace(const std::string& bytes, Random& random) {
   H5Pset_file_image(access, copy.data(), copy.size());
   const Handle file(H5Fopen("npgpu-fuzz", H5F_ACC_RDWR, access));
   if (file < 0) return bytes;
-  for (auto wounds = 1 + below(random, 4); wounds > 0; --wounds) wound(file, random);
+  change(file);
   trace::Bytes image;
   trace::take_image(file, image);
   return {reinterpret_cast<const char*>(image.data()), image.size()};
+}
+
+}  // namespace
+
+std::string damaged_trace(const std::string& bytes, Random& random) {
+  return changed_trace(bytes, [&](hid_t file) {
+    for (auto wounds = 1 + below(random, 4); wounds > 0; --wounds) wound(file, random);
+  });
+}
+
+std::string poisoned_trace(const std::string& bytes, Random& random, std::string& what) {
+  return changed_trace(bytes, [&](hid_t file) {
+    std::vector<Object> tables, facts;
+    for (const Object& object : objects_of(file))
+      if (object.is_table) tables.push_back(object);
+      else if (object.path.starts_with("/provenance/")) facts.push_back(object);
+    const bool is_fact = one_in(random, 5) && !facts.empty();
+    const Object& one = one_of(random, is_fact ? facts : tables);
+    const Handle object(H5Oopen(file, one.path.c_str(), H5P_DEFAULT));
+    what += one.path;
+    if (is_fact) poison_fact(object, random, what);
+    else poison_column(object, random, what);
+  });
 }
 
 }  // namespace npgpu::fuzz

@@ -118,8 +118,9 @@ DriftByTime with_run_to_run(DriftByTime of_run, TimeClass);  // in quadrature
 //                   for less than ten points, three times what differs between runs
 void set_drifts(Trace&);
 // Takes out what cannot be, and notes it in Trace::doubts: facts of a device that are negative or absurd, times below 0
-// or above three years, work of 0. A clock, limit or link of 0 goes without a note: some drivers answer so where they
-// cannot read. Reading a trace has done it.
+// or above three years, runs of less than 0.1 ns, work of 0, readings of clocks, powers and temperatures that are
+// absurd. A clock, limit or link of 0 goes without a note: some drivers answer so where they cannot read. Reading a
+// trace has done it.
 void set_doubts(Trace&);
 // "values that cannot be are not used: gpu0: multiprocessors of -1, and 2 more"; empty of a trace without such.
 std::string doubts_text(const Trace&);

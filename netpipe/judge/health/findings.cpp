@@ -43,10 +43,14 @@ struct Decider {
   double healthy = not_measured;  // what a healthy GPU reaches, where that is known
 };
 
+constexpr const char* by_expect = "expected by --expect";  // a limit that may be as wide as its user likes
+// Beyond every device of a limit: such a figure was not measured.
+constexpr double most_times_a_limit = 30;
+
 Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool more = figure.allowed() == Allowed::at_least;
   for (const auto& [metric, limit] : findings.rules.expected)
-    if (metric == figure.metric) return {std::stod(limit), "expected by --expect"};
+    if (metric == figure.metric) return {std::stod(limit), by_expect};
   const Referred reference = reference_for(findings, figure.metric);
   // GPUs of the same model with a faster link are no reference for one in a lesser slot; the user's own is.
   const bool is_of_host = figure.metric.starts_with("h2d_rate") || figure.metric.starts_with("d2h_rate");
@@ -130,6 +134,9 @@ bool is_known_of_healthy(const Findings& findings, const std::string& metric) {
 HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
   if (!figure.seen.disturbed.empty()) findings.beside_others.insert(figure.metric);
+  const bool is_more = figure.allowed() == Allowed::at_least;
+  const double times = is_more ? figure.seen.estimate.value / by.limit : by.limit / figure.seen.estimate.value;
+  const bool is_beyond_all = times > most_times_a_limit && by.basis != by_expect;
   const Ruling ruling = rule(figure.seen.estimate, figure.allowed(), by.limit, figure.seen.by_visit);
   const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.seen.estimate.value, figure.unit));
   const auto add = [&](Health health, std::string text) -> HealthFinding& {
@@ -154,6 +161,7 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
     return finding;
   }
   const std::string held = fmt::format("{}, {}", shown, limit_text(figure, by.limit));
+  if (is_beyond_all) return add(Health::unjudged, held + ": so far beyond it that it cannot be");
   if (ruling == Ruling::ok) {
     const std::size_t within = visits_within(figure.seen.by_visit, figure.allowed(), by.limit);
     HealthFinding& finding =

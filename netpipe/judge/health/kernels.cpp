@@ -26,7 +26,7 @@ Evidence call_cost(const DeviceRecord& of, CallQuestion question) {
 void judge_calls(Findings& findings) {
   const Evidence row = call_cost(findings.device, CallQuestion::launch_in_a_row);
   const Evidence done = call_cost(findings.device, CallQuestion::launch);
-  if (std::isnan(row.estimate.value)) findings.skip("launch_time", "launch of a kernel: not measured");
+  if (row.of_case.empty()) findings.skip("launch_time", "launch of a kernel: not measured");
   else
     judge(findings, {.metric = "launch_time",
                      .name = "launch of a kernel, in a row,",

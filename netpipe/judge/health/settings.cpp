@@ -30,7 +30,9 @@ std::set<unsigned> cpus_of(const std::string& list) {
 
 void judge_numa(Findings& findings) {
   const DeviceRecord& of = findings.device;
-  if (number_fact(of.host, "numa_nodes") <= 1) {
+  const double nodes = number_fact(of.host, "numa_nodes");
+  if (std::isnan(nodes)) return findings.skip("numa", "NUMA nodes of the host: not in this trace");
+  if (nodes <= 1) {
     findings.pass("numa", "the host has one NUMA node");
     return;
   }
@@ -39,9 +41,8 @@ void judge_numa(Findings& findings) {
   // A system that does not know the node (firmware, virtual machines) says -1, and that all processors are near.
   const bool are_all = static_cast<double>(near.size()) >= number_fact(of.host, "threads");
   if (near.empty() || allowed.empty() || (are_all && !(of.fact("numa_node") >= 0)))
-    return findings.skip("numa",
-                         fmt::format("NUMA node: the system does not say which of the host's {:g} is near the GPU",
-                                     number_fact(of.host, "numa_nodes")));
+    return findings.skip(
+        "numa", fmt::format("NUMA node: the system does not say which of the host's {:g} is near the GPU", nodes));
   const bool is_near = std::ranges::any_of(allowed, [&](unsigned cpu) { return near.contains(cpu); });
   findings.add("numa", is_near ? Health::pass : Health::fail,
                is_near

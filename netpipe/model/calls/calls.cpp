@@ -9,7 +9,7 @@ namespace {
 
 ByVisit times_of(const CallSeries& series, const CallPoint& point, double CallSample::*column) {
   return values_of(series, point, [column](const CallSample& s) {
-    return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
+    return s.repeats > 0 && s.*column > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
   });
 }
 

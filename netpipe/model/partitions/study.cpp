@@ -28,7 +28,8 @@ PartitionResult result_of_split(const PartitionSeries& series, const PartitionPo
   const auto median_of = [&](double PartitionSample::*column) {
     return model::time_over_visits(column_of(column), series.drift);
   };
-  const ByVisit whole_us = column_of(&PartitionSample::host_us);
+  const ByVisit whole_us =
+      values_of(series, point, [](const PartitionSample& one) { return one.host_us > 0 ? one.host_us : not_measured; });
   model::set_times(r, whole_us, series);
   r.us_by_round = model::by_round(point, whole_us);
   r.stage2_us = median_of(&PartitionSample::stage2_us);
