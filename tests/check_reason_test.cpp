@@ -1,6 +1,8 @@
 // sinfo shows twenty characters of a node's reason: they must say which GPU, and what.
 #include <doctest/doctest.h>
 
+#include <sstream>
+
 #include "npgpu/report/report.hpp"
 
 using namespace npgpu;
@@ -80,4 +82,20 @@ TEST_CASE("nothing fails: no reason; text of others stays on its line") {
   CHECK(reason({passed}, CheckVerdict::ok).empty());
   CHECK(reason({failure("cuda:0", "expected_name", not_measured, not_measured, "", CheckVerdict::slow, "a\n\x1b[31mb")})
             .find_first_of("\n\x1b") == std::string::npos);
+}
+
+TEST_CASE("what the first cause leaves over has a cause and a remedy on the screen, too") {
+  CheckReport check;
+  check.verdict = CheckVerdict::slow;
+  check.gpus = {{"cuda:0", "NVIDIA X1", ""}};
+  check.findings = {failure("cuda:0", "sm_clock", 1700, 1930, "MHz"),
+                    failure("cuda:0", "d2d_rate", 1.7e12, 2e12, "B/s")};
+  const Explanation capped{"clock_cap", "the SM clock is capped", "1700 MHz", "lift it"};
+  check.findings[0].explanations = {capped};
+  check.findings[1].explanations = {capped,
+                                    {"slow_memory", "the GPU's memory is slow, too", "1.7 TB/s", "reset it", true}};
+  std::ostringstream screen;
+  check_text(screen, check, false, {});
+  for (const char* words : {"the SM clock is capped", "lift it", "the GPU's memory is slow, too", "reset it"})
+    CHECK(screen.str().find(words) != std::string::npos);
 }

@@ -144,20 +144,25 @@ std::string not_looked_at(const CheckReport& of) {
 // Findings that have a cause in common.
 struct Fault {
   const HealthFinding* first = nullptr;  // the gravest
+  const Explanation* why = nullptr;
   std::vector<const HealthFinding*> others{};
 };
 
 std::vector<Fault> faults_of(const std::vector<const HealthFinding*>& all) {
   std::vector<Fault> faults;
+  const auto place = [&](const HealthFinding* finding, const Explanation* why) {
+    const auto same =
+        std::ranges::find_if(faults, [&](const Fault& one) { return one.why && why && one.why->what == why->what; });
+    if (same == faults.end()) faults.push_back({finding, why});
+    else same->others.push_back(finding);
+  };
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn})
     for (const HealthFinding* finding : all) {
       if (finding->health != health) continue;
-      const auto same = std::ranges::find_if(faults, [&](const Fault& one) {
-        const auto &of = one.first->explanations, &its = finding->explanations;
-        return !of.empty() && !its.empty() && of.front().what == its.front().what;
-      });
-      if (same == faults.end()) faults.push_back({finding});
-      else same->others.push_back(finding);
+      const auto& its = finding->explanations;
+      place(finding, its.empty() ? nullptr : &its.front());
+      for (const Explanation& why : its)
+        if (why.is_of_rest && &why != &its.front()) place(finding, &why);
     }
   return faults;
 }
@@ -190,10 +195,10 @@ void write_fault(Document& doc, const Fault& fault, const std::string& whose) {
   const HealthFinding& first = *fault.first;
   const std::string front = whose.empty() ? "" : whose + ": ";
   const auto tone = first.health == Health::warn ? Document::Tone::dim : Document::Tone::alarm;
-  if (first.explanations.empty()) {
+  if (!fault.why) {
     doc.add(Document::Marked{word_of(first), tone, front + first.text});
   } else {
-    const Explanation& why = first.explanations.front();
+    const Explanation& why = *fault.why;
     doc.add(Document::Marked{word_of(first), tone, front + why.what});
     doc.note("read: " + (why.evidence.empty() ? first.text : why.evidence), false, 4);
     if (!why.remedy.empty()) doc.note("do: " + why.remedy, false, 4);

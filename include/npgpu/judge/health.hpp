@@ -44,10 +44,11 @@ inline constexpr std::array<std::string_view, 6> names_of<CheckVerdict>{
     "ok", "slow", "broken", "failed to run", "undecided", "not judged"};
 
 struct Explanation {
-  std::string cause;     // for machines: link_lanes, throttle_thermal, neighbour, ...
-  std::string what;      // the likely cause
-  std::string evidence;  // what was read
-  std::string remedy;    // what would mend it
+  std::string cause;        // for machines: link_lanes, throttle_thermal, neighbour, ...
+  std::string what;         // the likely cause
+  std::string evidence;     // what was read
+  std::string remedy;       // what would mend it
+  bool is_of_rest = false;  // of what the other causes leave over
 };
 
 struct HealthFinding {

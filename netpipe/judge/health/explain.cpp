@@ -114,7 +114,7 @@ void add_what_is_left(const Findings& findings, HealthFinding& finding) {
   const std::string what = row->last->what;
   const Explanation rest{row->last->cause,
                          what.substr(0, what.find(", and no ")) + ", more than the other cause explains", evidence,
-                         row->last->remedy};
+                         row->last->remedy, true};
   // The larger part first.
   const bool is_larger = finding.value / healthy < left * left;
   finding.explanations.insert(is_larger ? finding.explanations.begin() : finding.explanations.end(), rest);
