@@ -54,6 +54,9 @@ def by_hand():
         [workload("memory", 1, {1: 9, 2: 8}, {"a": ([9, 8], 0.0, True), "b": ([9, 7], 0.0, True)})]))
     alike = regret.regrets_of(alike.models, alike.scored())
     check(list(alike) == ["a\nb"], "models that choose alike are one line")
+    many = regret.styles_of(["simulator", *(f"rule {i}" for i in range(20))])
+    check(len({style[:2] for style in many.values()}) == 21 and many["simulator"][0] == evaluations.MODEL_COLORS["simulator"],
+          f"no two groups of models look the same: {many}")
     column = job_columns.Column(7, np.array([0.0, 1.0]), [(first, 1), (first, 2)])
     x, y = job_columns.along([column, column], job_columns.error_of("simulator"))
     check(np.allclose(x[[0, 1, 3, 4]], [0.08, 0.92, 1.08, 1.92]) and np.isnan(y[[2, 5]]).all(), f"a line breaks between columns: {x}")

@@ -24,10 +24,12 @@ def regrets_of(models, workloads):
 
 
 def styles_of(groups):
-    """The style of each group of models: the colour of its first model that has one, else one that no model has."""
-    free = iter(figure.COLORS[len(evaluations.MODEL_COLORS):])
-    known = {name: next((c for model in name.split("\n") if (c := evaluations.MODEL_COLORS.get(model))), None) for name in groups}
-    return {name: (color or next(free), dashes, marker) for (name, color), (_, dashes, marker) in zip(known.items(), figure.styles(groups).values())}
+    """The style of each group of models: the colour of its first model that has one, else one that no model has; dashes set
+    groups of one colour apart."""
+    free = ((color, dashes) for dashes in figure.DASHES for color in figure.COLORS[len(evaluations.MODEL_COLORS):])
+    known = [next((c for model in name.split("\n") if (c := evaluations.MODEL_COLORS.get(model))), None) for name in groups]
+    return {name: (*((color, figure.DASHES[0]) if color else next(free)), marker)
+            for name, color, (_, _, marker) in zip(groups, known, figure.styles(groups).values())}
 
 
 def draw_shares(axes, regrets, style):
