@@ -8,6 +8,7 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/options.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "npgpu/report/report.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
