@@ -65,9 +65,10 @@ int predict_application(const Options& options, const Trace& trace) {
   CostsAndSource node;
   if (other) node = costs_on(options, *other);
   else node.costs = costs_of_kept(step), node.source = node.costs.device;
-  AppForecastReport of{&step, &node.costs, node.source, forecast(step, node.costs, counts)};
-  if (!is_of_model(node.costs, step.device_name))
-    if (const auto here = maybe_costs_of_kept(step)) of.forecast = forecast_elsewhere(step, *here, node.costs, counts);
+  const auto here = is_of_model(node.costs, step.device_name) ? std::nullopt : maybe_costs_of_kept(step);
+  const AppForecastReport of{
+      &step, &node.costs, node.source,
+      here ? forecast_elsewhere(step, *here, node.costs, counts) : forecast(step, node.costs, counts)};
   if (options.on("json")) app_forecast_json(std::cout, of);
   else app_forecast_text(std::cout, of, terminal_style());
   return exit_code::done;

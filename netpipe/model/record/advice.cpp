@@ -28,9 +28,6 @@ struct ChangedStep {
 
 // ---- pinned memory ----
 
-// From the call of a copy of pinned memory until it begins, in a stream that has nothing to do.
-constexpr double pinned_lag_us = 5;
-
 // `worse`: 1 at its worst, -1 at its best.
 void pin(AppStep& step, const StreamCosts& costs, double worse) {
   for (StepItem& item : step.items) {
@@ -155,10 +152,7 @@ using Touches = bool (*)(const StepItem&);
 
 class Gains {
  public:
-  Gains(const AppStep& step, AppForecast& of) : step_(step), of_(of) {
-    const double half = std::isfinite(half_width(step.time_us)) ? half_width(step.time_us) : 0;
-    error_ = std::max(change_off_by, std::abs(of.off_by)) + half;
-  }
+  Gains(const AppStep& step, AppForecast& of) : step_(step), of_(of), error_(error_of_change(step, of.off_by)) {}
   // Kept only if its interval is above 1. `touches`: the items that the change replaces. They were not equally long in
   // all steps, and in another run their median is anywhere among these: what a gain is compared with scatters so much.
   void add(AppChange change, std::string what, const ChangedStep& changed, Touches touches, bool needs_independence,
@@ -188,7 +182,7 @@ class Gains {
 
   const AppStep& step_;
   AppForecast& of_;
-  double error_ = 0;
+  double error_;
   std::optional<AppPlayed> best_{};
 };
 
@@ -222,6 +216,11 @@ void add_chunks(Gains& gains, const ChangedStep& pinned, const MeasuredCosts& co
 }
 
 }  // namespace
+
+double error_of_change(const AppStep& step, double off_by) {
+  const double half = half_width(step.time_us);
+  return std::max(change_off_by, std::abs(off_by)) + (std::isfinite(half) ? half : 0);
+}
 
 AppForecast forecast(const AppStep& step, const MeasuredCosts& costs, std::span<const AppKernelCount> counts) {
   AppForecast of;

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/model/record/copies.hpp"
-#include "npgpu/model/record.hpp"
+#include "netpipe/model/record/several_streams.hpp"
 
 namespace npgpu {
 
@@ -79,7 +78,7 @@ AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, c
   const TimesLonger longer(here, there);
   if (!longer.are_known()) {
     AppForecast of = forecast(step, there, counts);
-    of.notes.push_back(fmt::format("rates of kernels are not known of both: npgpu probe measures them"));
+    of.notes.emplace_back("rates of kernels are not known of both: npgpu probe measures them");
     return of;
   }
   const double off_by = played_us(step) / step.time_us.value - 1;
@@ -91,8 +90,8 @@ AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, c
       *us *= now;
     return other;
   };
-  const AppStep likely = on_other(std::sqrt(longer.least * longer.most)), best = on_other(longer.least),
-                worst = on_other(longer.most);
+  const double middle = std::sqrt(longer.least * longer.most);
+  const AppStep likely = on_other(middle), best = on_other(longer.least), worst = on_other(longer.most);
   AppForecast of = forecast(likely, there, counts);
   const AppForecast of_best = forecast(best, there), of_worst = forecast(worst, there);
   std::erase_if(of.advice, [&](AppAdvice& one) {
@@ -104,13 +103,13 @@ AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, c
     }
     return false;
   });
-  const double half = half_width(step.time_us), error = std::fmax(0.05, std::fabs(off_by)) + (half > 0 ? half : 0);
+  const double error = error_of_change(step, off_by);
   AppElsewhere& other = of.elsewhere.emplace();
   other.step_us = {likely.time_us.value, best.time_us.value / (1 + error), worst.time_us.value * (1 + error), "us",
                    "the step played with the other device's copies and kernels"};
   other.times = {step.time_us.value / other.step_us.value, step.time_us.value / other.step_us.high,
                  step.time_us.value / other.step_us.low, "1", "the measured step over the one there"};
-  other.kernels_longer = {std::sqrt(longer.least * longer.most), longer.least, longer.most, "1", longer.text()};
+  other.kernels_longer = {middle, longer.least, longer.most, "1", longer.text()};
   of.notes.push_back(fmt::format(
       "kernels{} take {:.2f} to {:.2f} times as long on {}: {}. Which of these bounds a kernel is not in a "
       "recording; fp64, tensor cores and caches are not looked at",

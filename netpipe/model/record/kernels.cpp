@@ -51,9 +51,8 @@ std::optional<KernelCounts> counts_of(const StepItem& kernel, std::span<const Ap
 std::vector<AppKernel> kernels_of(const AppStep& step, const MeasuredCosts& costs,
                                   std::span<const AppKernelCount> counts) {
   for (const AppKernelCount& one : counts)
-    if (std::ranges::none_of(step.items, [&](const StepItem& item) {
-          return item.activity == Activity::kernel && item.name.starts_with(one.name);
-        }))
+    if (std::ranges::none_of(step.items,
+                             [&](const StepItem& item) { return counts_of(item, std::span(&one, 1)).has_value(); }))
       throw Error(ErrorKind::usage, "--counts: no kernel of the step begins with '" + one.name + "'");
 
   const bool is_known = is_of_model(costs, step.device_name);

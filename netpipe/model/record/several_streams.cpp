@@ -29,7 +29,7 @@ class Rewritten {
     return after_.size() - 1;
   }
   void keep(Index i) { (void)add(i, before_[i]); }
-  void wait_for(Index made, Index other, std::uint32_t steps_before) { waits_[made].push_back({other, steps_before}); }
+  void wait_for(Index made, Index other) { waits_[made].push_back({other, 0}); }
 
   std::vector<StepItem> items() && {
     for (Index i = 0; i < after_.size(); ++i) {
@@ -141,7 +141,7 @@ bool cut_in_chunks(AppStep& step, const MeasuredCosts& costs, std::uint32_t chun
     StepItem part = whole;
     part.stream = first_new_stream + chunk;
     part.gap_us = chunk ? 0 : whole.gap_us;
-    part.lag_us = std::min(whole.lag_us, 5.0);
+    part.lag_us = std::min(whole.lag_us, pinned_lag_us);
     part.shape.bytes = whole.shape.bytes / chunks;
     if (is_kernel(whole)) {
       const double all = waves(whole), share = loops(whole) ? 1 / n : std::ceil(all / n) / std::ceil(all);
@@ -173,7 +173,7 @@ bool cut_in_chunks(AppStep& step, const MeasuredCosts& costs, std::uint32_t chun
         const Index at = made.add(j, part_of(whole, chunk));
         if (!is_kernel(whole)) continue;
         const double at_once = loops(whole) ? 1 : std::clamp(std::floor(n / waves(whole)), 1.0, n);
-        if (chunk >= at_once) made.wait_for(at, last_kernels[chunk - static_cast<std::uint32_t>(at_once)], 0);
+        if (chunk >= at_once) made.wait_for(at, last_kernels[chunk - static_cast<std::uint32_t>(at_once)]);
         last_kernels.resize(chunk + 1, at);
         last_kernels[chunk] = at;
       }

@@ -13,6 +13,12 @@ namespace npgpu {
 // interval is not known.
 inline constexpr double rate_off_by = 0.05;
 
+// From the call of a copy of pinned memory until it begins, in a stream that has nothing to do.
+inline constexpr double pinned_lag_us = 5;
+
+// How far a changed step may be off, where it is as far off as that when it is played as it was.
+double error_of_change(const AppStep&, double off_by);
+
 // How many times its blocks fill the device, by registers and shared memory where the device's figures say what they
 // allow, else by threads alone; NaN: not known.
 double waves_of(const RecordShape&, const MeasuredCosts&);
