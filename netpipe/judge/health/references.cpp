@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "netpipe/judge/health/findings.hpp"
+#include "netpipe/judge/health/metrics.hpp"
 #include "npgpu_references.hpp"
 
 namespace npgpu::model {
