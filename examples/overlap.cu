@@ -3,6 +3,7 @@
 //   nvcc -O3 -arch=native -o overlap overlap.cu && ./overlap 16
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -37,15 +38,17 @@ int main(int, char** words) {
     work<<<(size + 255) / 256, 256, 0, stream>>>(in + begin, out + begin, size);
     check(cudaMemcpyAsync(host_out + begin, out + begin, size * sizeof(float), cudaMemcpyDeviceToHost, stream));
   };
-  const auto ms = [&](int size) {  // of the job in parts of so many numbers: the second time, when all is warm
-    std::chrono::steady_clock::time_point begin;
-    for (int run = 0; run < 2; ++run) {
-      begin = std::chrono::steady_clock::now();
+  const auto ms = [&](int size) {  // of the job in parts of so many numbers: the median of 21 runs
+    std::vector<double> times(21);
+    for (double& time : times) {
+      const auto begin = std::chrono::steady_clock::now();
       for (int i = 0; i * size < count; ++i)
         part(i * size, i * size + size > count ? count - i * size : size, streams[i]);
       check(cudaDeviceSynchronize());
+      time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     }
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    std::nth_element(times.begin(), times.begin() + 10, times.end());
+    return times[10];
   };
   const double whole = ms(count), cut = ms(each);
   cudaEvent_t begin, end;  // the kernel alone: what npgpu predict asks for as --kernel-ms
