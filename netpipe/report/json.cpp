@@ -153,8 +153,8 @@ NPGPU_FORM(EnergyFigure, within<&T::question, &EnergyCase::device>, &T::device_n
            &T::counts_energy, within<&T::full, &EnergyResult::power_w>, within<&T::full, &EnergyResult::read_power_w>,
            called<"rate_per_s", within<&T::full, &EnergyResult::rate>>, &T::each_pj, &T::half_over_line,
            within<&T::full, &EnergyResult::clock_mhz>, called<"clock_lowered", &T::is_clock_lowered>,
-           within<&T::full, &EnergyResult::temperature_c>, known<within<&T::full, &EnergyResult::disturbed>>,
-           called<"error", known<&T::why>>);
+           called<"at_power_limit", &T::is_at_power_limit>, within<&T::full, &EnergyResult::temperature_c>,
+           known<within<&T::full, &EnergyResult::disturbed>>, called<"error", known<&T::why>>);
 
 struct EstimateWithUnit : Estimate {};
 NPGPU_FORM(EstimateWithUnit, in_place<base<Estimate>>, &T::unit);

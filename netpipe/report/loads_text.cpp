@@ -44,7 +44,8 @@ void add_row(Table& table, const EnergyFigure& f) {
              rests ? "-" : error_percent_text(f.each_j), digits_text(f.full.power_w.value, 4),
              error_percent_text(f.full.power_w), work_rate_text(f), per_watt_text(f),
              !(f.half_over_line > 0) ? "-" : fmt::format("{:+.1f}", 100 * (f.half_over_line - 1)),
-             digits_text(f.full.clock_mhz, 4), digits_text(f.full.temperature_c, 2), f.full.causes ? "d" : ""});
+             digits_text(f.full.clock_mhz, 4), digits_text(f.full.temperature_c, 2),
+             fmt::format("{}{}", f.is_at_power_limit() ? "p" : "", f.full.causes ? "d" : "")});
 }
 
 // A row for each kind of work of one device.
@@ -108,10 +109,15 @@ void energies_text(Document& doc, const TraceResults& of) {
         "pJ each: energy of one byte or operation over idle; W: of the whole device, idle included; G/s per W: "
         "GB/s or GFLOP/s for each watt; half load: how many % more one costs where the device works half of the time");
     if (!disturbed.empty()) doc.note(fmt::format("d: disturbed: {}", fmt::join(disturbed, "; ")), true);
-    for (const EnergyFigure& f : figures)
-      if (f.question.device == device && f.is_clock_lowered())
+    for (const EnergyFigure& f : figures) {
+      if (f.question.device != device) continue;
+      if (f.is_at_power_limit())
+        doc.note(fmt::format("p: {}: at {} of {} W, so the power limit may hold its rate back", work_text(f.question),
+                             digits_text(f.full.power_w.value, 3), digits_text(f.power_limit_w, 3)));
+      if (f.is_clock_lowered())
         doc.note(work_text(f.question) +
                  ": the clock was lowered while it ran, so its energy is that of the clock in its row");
+    }
   }
   for (const EnergySeries& series : all)
     if (!series.error.empty()) doc.note(title(series.question) + ": " + series.error, true);

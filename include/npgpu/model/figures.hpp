@@ -103,6 +103,9 @@ struct EnergyFigure {
   double all_in_j() const { return full.power_w.value / full.rate.value; }
   // By a limit of power or temperature; then energy is not in proportion to work.
   bool is_clock_lowered() const { return (full.causes & static_cast<std::uint32_t>(Cause::throttled)) != 0; }
+  // Its power, by its interval, may be the most that the device is allowed: the limit may hold the rate back, also
+  // where the clock that is read stays.
+  bool is_at_power_limit() const { return full.power_w.high >= power_limit_w; }
 };
 // In the order of the trace's series.
 std::vector<EnergyFigure> energy_figures(const Trace&);
