@@ -17,6 +17,7 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/vocabulary/units.hpp"
 #include "tests/scratch.hpp"
 
@@ -63,16 +64,16 @@ TEST_CASE("a dumb terminal, and what is no terminal, takes no escapes") {
 TEST_CASE("a text is cut between characters, and one that fits stays whole") {
   CHECK(cut_to("5.1 us ±0.1 %", 100) == "5.1 us ±0.1 %");
   CHECK(cut_to("5.1 us ±", 8) == "5.1 us ±");
-  CHECK(cut_to("5.1 us ±0.1 %", 8) == "5.1 us ±");
-  CHECK(cut_to("5.1 us ±0.1 %", 7) == "5.1 us ");
+  CHECK(cut_to("5.1 us ±0.1 %", 9) == "5.1 us ±…");
+  CHECK(cut_to("5.1 us ±0.1 %", 8) == "5.1 us …");
   CHECK(cut_to("", 7) == "");
 }
 
-TEST_CASE("the bar's last character is whole, and none that fits is dropped") {
+TEST_CASE("the bar's last character is whole, and what is cut ends with …") {
   const std::string whole = "[########........]  50 % left 0:05 | 1/2 a | 5.1 us ±";
   CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 60) == whole);
   CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 53) == whole);
-  CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 52) == whole.substr(0, 52));
+  CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 52) == whole.substr(0, 51) + "…");
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include "netpipe/engine/algorithms.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/model/result.hpp"
 #include "npgpu/vocabulary/device.hpp"
 #include "npgpu/vocabulary/units.hpp"
@@ -73,14 +74,6 @@ std::vector<Trace> read_runs_for_figures(const std::string& path) {
   for (const Trace& run : runs)
     if (!run.doubts.empty()) complain(path + ": " + doubts_text(run));
   return runs;
-}
-
-std::string cut_to(std::string_view text, std::size_t columns) {
-  std::size_t end = 0;
-  const auto starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-  for (std::size_t seen = 0; end < text.size(); ++end)
-    if (starts_character(text[end]) && seen++ == columns) break;
-  return std::string(text.substr(0, end));
 }
 
 namespace {

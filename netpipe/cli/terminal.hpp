@@ -38,9 +38,6 @@ Trace read_for_figures(const std::string& path);
 // The same of each run of a merged file.
 std::vector<Trace> read_runs_for_figures(const std::string& path);
 
-// The first `columns` characters of a UTF-8 text; no character is cut.
-std::string cut_to(std::string_view text, std::size_t columns);
-
 // The last door to a terminal: whatever a text passed or did not pass before, standard output and standard error let no
 // control character through, none that turns the direction of text, no bytes that are not UTF-8 and no escape sequence
 // but the program's own (bold, dim, red, and clearing its line of progress).

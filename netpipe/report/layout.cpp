@@ -56,6 +56,18 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string cut_to(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t width = 1; end < text.size();) {
+    const Character c = character_at(text, end);
+    width += takes_no_room(c.code) ? 0 : is_wide(c.code) ? 2 : 1;
+    if (width > columns) break;
+    end += c.bytes;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
 std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging, std::size_t column) {
   const std::string clean = one_line(raw);
   const std::string_view text = clean;

@@ -16,6 +16,9 @@ namespace npgpu {
 // Columns that the text takes on a terminal: no continuation bytes, no combining marks, two for East Asian wide.
 std::size_t display_width(std::string_view);
 
+// The text, or of a wider one what fits into so many columns, with "…" at its end.
+std::string cut_to(std::string_view text, std::size_t columns);
+
 // One paragraph, as one_line() has it, wrapped between words. The first line begins at `column`, the others are
 // indented by `hanging`. A word longer than a line stays whole; a percent sign stays with its number.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t hanging = 0, std::size_t column = 0);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
@@ -38,11 +39,14 @@ std::string where_text(const RecordCase& c) {
 }
 
 // What it is, without its device.
+// Names of kernels made from templates have hundreds of letters; JSON and the trace have them whole.
+constexpr std::size_t most_name = 72;
+
 std::string record_what(const RecordCase& c) {
   switch (c.activity) {
     case Activity::copy: return fmt::format("{} to {}", name(c.source), name(c.target));
     case Activity::memset: return fmt::format("{} memory", name(c.target));
-    default: return c.name;
+    default: return cut_to(c.name, most_name);
   }
 }
 
@@ -138,6 +142,8 @@ std::string answer_of(const AppForecastReport& of) {
                                              ms_text(elsewhere->step_us.low), ms_text(elsewhere->step_us.high),
                                              digits_text(elsewhere->times.value, 3), step.device_name)
                                : ms_text(step.time_us.value) + " a step";
+  if (!std::isnan(of.forecast.unrecorded_us))
+    text += fmt::format(" while recorded, about {} without the recorder", ms_text(of.forecast.unrecorded_us));
   if (of.forecast.pageable_us > 0)
     text += fmt::format("; {} of them are pageable copies", ms_text(of.forecast.pageable_us));
   text += ".";
@@ -186,7 +192,8 @@ Table step_kernels_table(const std::vector<AppKernel>& kernels) {
   Table table({right("in all"), right("times"), decimal("each us"), left("what its shape says"), left("kernel")});
   for (std::size_t i = 0; i < std::min(kernels.size(), most_rows); ++i) {
     const AppKernel& k = kernels[i];
-    table.row({ms_text(k.total_us), std::to_string(k.times), digits_text(k.each_us, 3), bound_text(k), k.name});
+    table.row(
+        {ms_text(k.total_us), std::to_string(k.times), digits_text(k.each_us, 3), bound_text(k), cut_to(k.name, most_name)});
   }
   return table;
 }
@@ -211,7 +218,7 @@ Table sequence_table(const AppStep& step) {
     const bool is_wait = first.activity == Activity::wait;
     table.row({std::to_string(end - i), is_wait ? "-" : digits_text(device, 3), digits_text(own, 3),
                first.blocks ? "blocks" : digits_text(call, 3),
-               first.stream == UINT32_MAX ? "all" : std::to_string(first.stream), item_text(first)});
+               first.stream == UINT32_MAX ? "all" : std::to_string(first.stream), cut_to(item_text(first), most_name)});
     i = end;
   }
   return table;
@@ -230,6 +237,11 @@ void app_forecast_text(std::ostream& out, const AppForecastReport& of, const Tex
   doc.labelled("device", fmt::format("{} in kernels, {} in copies", ms_text(step.kernels_us), ms_text(step.copies_us)));
   doc.labelled("played", fmt::format("{}: {:+.1f} % off", ms_text((1 + of.forecast.off_by) * step.time_us.value),
                                      100 * of.forecast.off_by));
+  if (!std::isnan(of.forecast.unrecorded_us))
+    doc.labelled("recorder",
+                 fmt::format("launches took longer while they were recorded than on {}: without the recorder "
+                             "a step takes about {}, which gains are compared with",
+                             of.source, ms_text(of.forecast.unrecorded_us)));
   doc.labelled(
       "costs",
       fmt::format("of {} ({})", of.costs->device_name.empty() ? of.costs->device : of.costs->device_name, of.source));
@@ -299,6 +311,7 @@ NPGPU_FORM(AppForecastReport, called<"device", [](const T& of) { return of.step-
            called<"pageable_us", [](const T& of) { return of.forecast.pageable_us; }>,
            called<"elsewhere", [](const T& of) { return of.forecast.elsewhere; }>,
            called<"played_us", [](const T& of) { return of.forecast.as_it_is_us; }>,
+           called<"unrecorded_us", [](const T& of) { return of.forecast.unrecorded_us; }>,
            called<"advice", [](const T& of) { return of.forecast.advice; }>,
            called<"items", [](const T& of) { return of.step->items; }>,
            called<"kernels", [](const T& of) { return of.forecast.kernels; }>,

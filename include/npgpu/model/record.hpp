@@ -29,7 +29,8 @@
 
 namespace npgpu {
 
-// An operation of one step, or a wait, in the order in which the host asked for them. Times are medians over steps, us.
+// An operation of one step, or a wait, in the order in which the host asked for them. Times are means over the steps of
+// usual length, us.
 struct StepItem {
   Activity activity = Activity::kernel;
   std::string name{};  // of the kernel, or of the call that waits
@@ -156,6 +157,9 @@ struct AppForecast {
   double as_it_is_us = not_measured;        // played; the step's own time stands beside it
   double off_by = not_measured;             // as_it_is over the measured time, less 1
   std::vector<AppAdvice> advice{};          // best first; none whose interval holds 1
+  // Without the recorder, which makes launches take longer: played with launches that take what the node's own do. NaN
+  // where that is hardly less. All advice is about this time.
+  double unrecorded_us = not_measured;
   double pageable_us = 0;                   // of the step's copies, from and to pageable memory
   std::vector<AppPlayed> played{};          // as it is, and with the best advice
   std::vector<AppKernel> kernels{};         // of the step

@@ -92,8 +92,8 @@ AppForecast forecast_elsewhere(const AppStep& step, const MeasuredCosts& here, c
   };
   const double middle = std::sqrt(longer.least * longer.most);
   const AppStep likely = on_other(middle), best = on_other(longer.least), worst = on_other(longer.most);
-  AppForecast of = forecast(likely, there, counts);
-  const AppForecast of_best = forecast(best, there), of_worst = forecast(worst, there);
+  AppForecast of = forecast_of(likely, there, counts, true);
+  const AppForecast of_best = forecast_of(best, there, {}, true), of_worst = forecast_of(worst, there, {}, true);
   std::erase_if(of.advice, [&](AppAdvice& one) {
     for (const AppForecast* const end : {&of_best, &of_worst}) {
       const auto same = std::ranges::find(end->advice, one.change, &AppAdvice::change);

@@ -188,13 +188,15 @@ std::size_t put_side_by_side(AppStep& step, const MeasuredCosts& costs, double w
   constexpr std::size_t least = 2;
   std::size_t moved = 0;
   std::uint32_t streams = 0;
+  std::vector<bool> waits;  // for another stream, before anything is moved
+  for (const StepItem& one : step.items) waits.push_back(!one.after.empty());
   for (Index i = 0; i < step.items.size();) {
     Index end = i;
     double blocks = 0, sum = 0, longest = 0;
     for (; end < step.items.size(); ++end) {
       const StepItem& one = step.items[end];
       const auto more = static_cast<double>(one.shape.blocks());
-      if (!is_kernel(one) || !one.after.empty() || one.stream != step.items[i].stream) break;
+      if (!is_kernel(one) || waits[end] || one.stream != step.items[i].stream) break;
       if (blocks + more > costs.multiprocessors) break;
       blocks += more;
       sum += one.device_us;
@@ -203,9 +205,13 @@ std::size_t put_side_by_side(AppStep& step, const MeasuredCosts& costs, double w
     if (end - i >= least) {
       // At worst half of what they take one after the other is left: they share the memory.
       const double longer = worse > 0 ? 0.5 * (1 + sum / longest) : 1;
+      const auto group_before = step.items[i].after;
       keep_order(step, i, end);
       for (Index k = i; k < end; ++k) step.items[k].device_us *= longer;
-      for (Index k = i + 1; k < end; ++k) step.items[k].stream = first_new_stream + streams++;
+      for (Index k = i + 1; k < end; ++k) {
+        step.items[k].stream = first_new_stream + streams++;
+        step.items[k].after.insert(step.items[k].after.end(), group_before.begin(), group_before.end());
+      }
       moved += end - i;
     }
     i = std::max(end, i + 1);

@@ -19,6 +19,9 @@ inline constexpr double pinned_lag_us = 5;
 // How far a changed step may be off, where it is as far off as that when it is played as it was.
 double error_of_change(const AppStep&, double off_by);
 
+// forecast(), `with_recorder`: of launches that take as long as they did while they were recorded.
+AppForecast forecast_of(const AppStep&, const MeasuredCosts&, std::span<const AppKernelCount>, bool with_recorder);
+
 // How many times its blocks fill the device, by registers and shared memory where the device's figures say what they
 // allow, else by threads alone; NaN: not known.
 double waves_of(const RecordShape&, const MeasuredCosts&);

@@ -214,6 +214,7 @@ class StepTimes {
     const std::size_t shift = beginning_of(of, repeat);
     first_ = repeat.first + shift;
     steps_ = shift ? repeat.steps - 1 : repeat.steps;
+    find_usual_steps();
   }
   std::size_t steps() const { return steps_; }
 
@@ -241,10 +242,19 @@ class StepTimes {
     }
     return std::nullopt;
   }
-  // Steps of which the one before is there, too.
+  // The half of them whose time is nearest to the median, of those of which the one before is there, too. Means over
+  // them add up to the step's time; medians of each item do not, where a few items of each step take long.
+  void find_usual_steps() {
+    std::vector<std::pair<double, std::size_t>> timed;
+    for (std::size_t k = 1; k + 1 < steps_; ++k) timed.emplace_back(at(k + 1, 0).called_us - at(k, 0).called_us, k);
+    std::ranges::sort(timed);
+    const std::size_t cut = timed.size() < 6 ? 0 : timed.size() / 4;
+    for (std::size_t i = cut; i < timed.size() - cut; ++i) usual_.push_back(timed[i].second);
+    if (usual_.empty()) usual_.push_back(1);
+  }
   template <class Value> std::vector<double> over_steps(Value value) const {
     std::vector<double> all;
-    for (std::size_t k = 1; k < steps_; ++k) all.push_back(value(k));
+    for (const std::size_t k : usual_) all.push_back(value(k));
     return all;
   }
   double end_of(std::size_t k, const StepItem::Dependence& d) const { return at(k - d.steps_before, d.item).end_us; }
@@ -252,12 +262,12 @@ class StepTimes {
   StepItem item(std::size_t j) const {
     StepItem one = kind(j);
     const bool is_called = at(1, j).is_called || one.activity == Activity::wait;
-    one.gap_us =
-        is_called
-            ? std::max(0.0, median(over_steps([&](std::size_t k) { return at(k, j).called_us - last_return(k, j); })))
-            : 0;
+    one.gap_us = is_called ? std::max(0.0, model::mean_of(over_steps(
+                                               [&](std::size_t k) { return at(k, j).called_us - last_return(k, j); })))
+                           : 0;
     one.call_us =
-        is_called ? median(over_steps([&](std::size_t k) { return at(k, j).returned_us - at(k, j).called_us; })) : 0;
+        is_called ? model::mean_of(over_steps([&](std::size_t k) { return at(k, j).returned_us - at(k, j).called_us; }))
+                  : 0;
     if (one.activity == Activity::wait) set_wait(one, j);
     else set_operation(one, j);
     return one;
@@ -272,18 +282,25 @@ class StepTimes {
   }
 
   void set_operation(StepItem& one, std::size_t j) const {
-    std::vector<double> lasted = over_steps([&](std::size_t k) { return at(k, j).end_us - at(k, j).start_us; });
-    one.device_us = median(lasted);
+    const auto lasts = [&](std::size_t k) { return at(k, j).end_us - at(k, j).start_us; };
+    one.device_us = model::mean_of(over_steps(lasts));
+    std::vector<double> lasted;
+    for (std::size_t k = 1; k < steps_; ++k) lasted.push_back(lasts(k));
     std::ranges::sort(lasted);
     one.shortest_us = model::quantile(lasted, 0.05);
     one.longest_us = model::quantile(lasted, 0.95);
     const auto ahead = before(j);
-    const auto ready = [&](std::size_t k) {
-      return std::max(at(k, j).called_us, ahead ? end_of(k, *ahead) : -INFINITY);
+    const auto since = [&](auto when) {
+      return std::max(0.0, median(over_steps([&](std::size_t k) { return at(k, j).start_us - when(k); })));
     };
-    one.lag_us = std::max(0.0, median(over_steps([&](std::size_t k) { return at(k, j).start_us - ready(k); })));
-    one.was_idle =
-        ahead && median(over_steps([&](std::size_t k) { return at(k, j).called_us - end_of(k, *ahead); })) >= 0;
+    const auto called = [&](std::size_t k) { return at(k, j).called_us; };
+    // So soon after its call that it waited for nothing else.
+    const double after_call = since(called);
+    one.was_idle = ahead && after_call < near_us;
+    one.lag_us = one.was_idle || !ahead ? after_call
+                                        : since([&](std::size_t k) { return std::max(called(k), end_of(k, *ahead)); });
+    if (ahead && !one.was_idle)
+      one.was_idle = median(over_steps([&](std::size_t k) { return called(k) - end_of(k, *ahead); })) >= 0;
     if (one.lag_us > long_lag_us) find_reason(one, j);
     const double to_end = median(over_steps([&](std::size_t k) { return at(k, j).returned_us - at(k, j).end_us; }));
     // It is in the call for most of what the device does.
@@ -345,6 +362,7 @@ class StepTimes {
   static constexpr double long_lag_us = 20, near_us = 10;
   const Operations& of_;
   std::size_t first_ = 0, period_ = 1, steps_ = 0;
+  std::vector<std::size_t> usual_{};
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/html.hpp"
+#include "netpipe/report/layout.hpp"
 #include "netpipe/report/record_text.hpp"
 
 namespace npgpu::html {
@@ -71,13 +72,6 @@ std::string lane_name(std::pair<bool, std::uint32_t> key) {
   if (!key.first) return "host";
   return key.second >= first_new ? fmt::format("new stream {}", key.second - first_new + 1)
                                  : fmt::format("stream {}", key.second);
-}
-
-std::string cut_to(std::string text, std::size_t letters) {
-  if (text.size() <= letters) return text;
-  std::size_t end = letters - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within a character
-  return text.substr(0, end) + "…";
 }
 
 std::string span_svg(const DrawnSpan& span, double y) {
