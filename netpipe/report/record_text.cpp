@@ -192,8 +192,8 @@ Table step_kernels_table(const std::vector<AppKernel>& kernels) {
   Table table({right("in all"), right("times"), decimal("each us"), left("what its shape says"), left("kernel")});
   for (std::size_t i = 0; i < std::min(kernels.size(), most_rows); ++i) {
     const AppKernel& k = kernels[i];
-    table.row(
-        {ms_text(k.total_us), std::to_string(k.times), digits_text(k.each_us, 3), bound_text(k), cut_to(k.name, most_name)});
+    table.row({ms_text(k.total_us), std::to_string(k.times), digits_text(k.each_us, 3), bound_text(k),
+               cut_to(k.name, most_name)});
   }
   return table;
 }

@@ -154,9 +154,9 @@ struct AppElsewhere {
   Estimate kernels_longer;  // how many times as long kernels take
 };
 struct AppForecast {
-  double as_it_is_us = not_measured;        // played; the step's own time stands beside it
-  double off_by = not_measured;             // as_it_is over the measured time, less 1
-  std::vector<AppAdvice> advice{};          // best first; none whose interval holds 1
+  double as_it_is_us = not_measured;  // played; the step's own time stands beside it
+  double off_by = not_measured;       // as_it_is over the measured time, less 1
+  std::vector<AppAdvice> advice{};    // best first; none whose interval holds 1
   // Without the recorder, which makes launches take longer: played with launches that take what the node's own do. NaN
   // where that is hardly less. All advice is about this time.
   double unrecorded_us = not_measured;
