@@ -366,10 +366,13 @@ KernelTime describe_kernel(Job& job, const DeviceModel& device, const KernelCoun
   const KernelTime time = time_of_kernel(device, counts);
   std::vector<Curve::Point> points;
   for (std::uint32_t n = std::max(1u, most_parts); n > 0; --n) {
-    if (counts.blocks / n == 0) continue;
     KernelCounts part = counts;
     part.blocks = (counts.blocks + n - 1) / n;
-    const double share = static_cast<double>(part.blocks) / static_cast<double>(counts.blocks);
+    // Less than a block is a block of fewer warps.
+    const double threads = static_cast<double>(counts.blocks) * counts.threads / n;
+    if (threads < counts.threads) part.threads = static_cast<std::uint32_t>(32 * std::ceil(threads / 32));
+    const double share =
+        static_cast<double>(part.blocks) * part.threads / (static_cast<double>(counts.blocks) * counts.threads);
     part.flops *= share;
     part.bytes *= share;
     part.bytes_written *= share;  // NaN stays
