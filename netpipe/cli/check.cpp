@@ -347,7 +347,7 @@ int measure_and_judge(const Options& options) {
   const bool has_measured = !(how.side_by_side && how.processes && gpus.size() > 1);  // not other processes
   if (!campaign.stopped && time > Seconds{0} && has_measured && level_of(options) != Level::all)
     add(look_on(plan, how, rules));
-  // Of several, the one that started them looks again at what is left, while all but one rest.
+  // What is left of several GPUs is looked at by the process that started these, while all others rest.
   if (!campaign.stopped && !is_of_several) add(look_again(plan, how, rules, time));
   const Trace trace = read_trace(how.output);
   judge_trace(check, trace, rules);
