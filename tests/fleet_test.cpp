@@ -557,6 +557,22 @@ TEST_CASE("a part of a GPU is compared with parts") {
   }
 }
 
+TEST_CASE("slow copies to other GPUs are what check says they are, though the group is compared by other figures") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 10});
+  runs[4].gpus[0].slow = {
+      {"peer_rate", "copies are slow: 200 GB/s", "reset the GPU", "nvlinks", "its NVLinks are slow"},
+      {"d2d_rate", "2 TB/s, at least 2.1 TB/s", ""}};
+  const Fleet fleet = judge_fleet(runs);
+  REQUIRE(fleet.suspects() == 1);
+  const FleetSuspect& suspect = fleet.groups.at(0).suspects.at(0);
+  CHECK(suspect.verdict() == CheckVerdict::slow);
+  CHECK(suspect.confirmed());
+  REQUIRE(suspect.findings.size() == 1);
+  CHECK(suspect.findings[0].what == "peer_rate");
+  CHECK(suspect.causes.at(0).cause == "nvlinks");
+  CHECK(suspect.causes[0].text == "its NVLinks are slow (copies are slow: 200 GB/s): reset the GPU");
+}
+
 TEST_CASE("a node that lost a GPU is broken, and none of its others is accused") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10});
   runs[2].defects = {{"gpus_on_bus", "of 2 NVIDIA GPUs on the PCI bus not all answer", "drain the node"}};

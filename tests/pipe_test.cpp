@@ -9,6 +9,7 @@
 #include <csignal>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "netpipe/process/child.hpp"
 #include "netpipe/process/descriptor.hpp"
@@ -228,6 +229,21 @@ TEST_CASE("one that is killed has its turn no longer, and who waits gets it") {
     ::kill(child, SIGKILL);
   });
   const auto mine = turn.take();
+  later.join();
+  ::waitpid(child, nullptr, 0);
+  CHECK(holder(turn) == 0);  // but this process
+}
+
+TEST_CASE("turns of different numbers do not wait for each other, and shared ones for none that is shared") {
+  const process::Turn turn;
+  const pid_t child = child_that([&] { return std::pair{turn.take(0), turn.take(1, true)}; });
+  const auto beside = turn.take(1, true);
+  CHECK(holder(turn) == child);
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    ::kill(child, SIGKILL);
+  });
+  const auto alone = turn.take(0);
   later.join();
   ::waitpid(child, nullptr, 0);
   CHECK(holder(turn) == 0);  // but this process

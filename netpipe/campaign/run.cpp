@@ -105,7 +105,7 @@ class Run {
 
   bool needs_new_context() const {
     const std::uint32_t rounds = settings_.rounds_per_context, done = state_.round - settings_.first_round;
-    return state_.round > 0 && (done == 0 || (rounds > 0 && done % rounds == 0));
+    return state_.round > 0 && rounds > 0 && done % rounds == 0;
   }
 
   template <class K> AllBatches<K>& courses() { return std::get<AllBatches<K>>(courses_); }

@@ -14,7 +14,7 @@ namespace npgpu::campaign {
 
 namespace {
 
-constexpr std::uint64_t enough_bytes = MiB;  // smaller copies may leave a link asleep
+constexpr std::uint64_t enough_bytes = MiB;  // smaller copies may leave a link asleep, and slow no others
 constexpr Seconds looks_apart{0.05};
 
 }  // namespace
@@ -107,9 +107,13 @@ namespace {
 // of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
 constexpr Seconds warm_up_time{0.15}, rest{0.5};
 
-template <class Case> bool uses_host_processors(const Case& c) {
+template <class Case, class Axes> std::optional<HostShare> share_of_host(const Case& c, const Axes& axes) {
   const TimeClass time_class = class_of(c);
-  return time_class == TimeClass::pageable_copies || time_class == TimeClass::host_probes;
+  if (time_class == TimeClass::pageable_copies || time_class == TimeClass::host_probes) return HostShare::processors;
+  if constexpr (std::is_same_v<Case, TransferCase>)
+    if (crosses_link(c) && axes.bytes >= enough_bytes)
+      return lanes(c).size() > 1 ? HostShare::both_ways : HostShare::one_way;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -259,7 +263,8 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
     }
     had = state_.writer.has<K>(at.index, step.axes, state_.round);
     if (!any(with_, !had)) return observer_.skipped(share);
-    const auto turn = uses_host_processors(step.question) && settings_.host_turn ? settings_.host_turn() : nullptr;
+    const auto needed = share_of_host(step.question, step.axes);
+    const auto turn = needed && settings_.host_turn ? settings_.host_turn(*needed) : nullptr;
     const ranks::HangWatchdog::Trial trial(watchdog_);
     if (of_leader(with_, has_rested(device))) {
       runner.prepare(step);

@@ -321,7 +321,8 @@ int measure_and_judge(const Options& options) {
     }
   }
   // Contexts that several processes make at once take three times as long each.
-  if (is_one_of_several()) how.rounds_per_context = 3;
+  const bool is_of_several = is_one_of_several();
+  if (is_of_several) how.rounds_per_context = 3;
   const std::vector<DeviceInfo> gpus = options.has("device") ? devices_named(options.text("device")) : devices::gpus();
   if (gpus.empty()) return end_skipped(options, "there is no GPU to check: " + devices::why_no_gpu(), true);
   if (std::ranges::find(gpus, "host", &DeviceInfo::id) != gpus.end())
@@ -337,12 +338,17 @@ int measure_and_judge(const Options& options) {
   if (level_of(options) != Level::all) how.end_round = how.rounds();
   CampaignResult campaign = run_campaign(plan, how);
   CheckReport check;
-  if (!campaign.stopped) {
-    const SecondLook look = look_again(plan, how, rules, again_time(options));
+  const auto add = [&](const SecondLook& look) {
     campaign.stopped = look.stopped;
     campaign.wall += look.wall;
-    check.measured_again = look.points;
-  }
+    check.measured_again = std::max(check.measured_again, look.points);
+  };
+  const Seconds time = again_time(options);
+  const bool has_measured = !(how.side_by_side && how.processes && gpus.size() > 1);  // not other processes
+  if (!campaign.stopped && time > Seconds{0} && has_measured && level_of(options) != Level::all)
+    add(look_on(plan, how, rules));
+  // What is left of several GPUs is looked at by the process that started these, while all others rest.
+  if (!campaign.stopped && !is_of_several) add(look_again(plan, how, rules, time));
   const Trace trace = read_trace(how.output);
   judge_trace(check, trace, rules);
   check.why_not_judged.clear();

@@ -95,6 +95,28 @@ PointNames doubtful_points(const std::vector<HealthFinding>& findings) {
   return names;
 }
 
+SecondLook look_on(const Plan& plan, MeasureOptions how, const HealthRules& rules) {
+  SecondLook look;
+  constexpr std::uint32_t most_rounds = 6;
+  const Seconds begin = steady_clock().now();
+  PointNames undecided;
+  for (const HealthFinding& finding : health_of(read_trace(how.output), rules))
+    if (finding.health == Health::undecided) undecided.merge(points_of(finding));
+  const Plan some = restricted_to(plan, undecided);
+  how.first_round = how.rounds();
+  how.end_round = std::min(how.max_visits(), how.first_round + most_rounds);
+  if (some.points() == 0 || how.first_round == how.end_round) return look;
+  how.if_exists = IfExists::resume;
+  how.side_by_side = false;
+  how.rounds_per_context = 0;
+  how.patience = Seconds{0};
+  look.points = undecided.size();
+  look.passes = 1;
+  look.stopped = run_campaign(some, how).stopped;
+  look.wall = steady_clock().now() - begin;
+  return look;
+}
+
 SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& rules, Seconds time) {
   SecondLook look;
   const Seconds begin = steady_clock().now();
@@ -103,12 +125,14 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
   constexpr std::uint32_t least_rounds = 8, rounds_of_disturbed = 4, most_rounds = 16, passes_of_slow = 4,
                           fewest_rounds = 3, spare_rounds = 2;
-  const bool is_measured = std::ranges::any_of(plan.devices(), [](const auto& device) { return !device.simulated; });
+  const std::vector<DeviceInfo> devices = plan.devices();
+  const bool is_measured = std::ranges::any_of(devices, [](const auto& device) { return !device.simulated; });
+  // What other processes measured has a new context in this one.
+  const bool was_elsewhere = how.side_by_side && how.processes && devices.size() > 1;
   std::uint32_t rounds = least_rounds, done = 0;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
   how.if_exists = IfExists::resume;  // the same schedule, or they were series of their own
   how.side_by_side = false;
-  how.rounds_per_context = 0;
   how.patience = Seconds{0};
   for (;; first += rounds, done += rounds) {
     look.wall = steady_clock().now() - begin;
@@ -141,6 +165,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     if (done == 0)  // as many quiet visits as outweigh those beside other GPUs
       rounds = std::max(are_all_disturbed ? rounds_of_disturbed : least_rounds,
                         lacks_quiet_visits(trace, names) + spare_rounds);
+    how.rounds_per_context = done == 0 && was_elsewhere ? 0 : UINT32_MAX;
     how.first_round = first;
     how.end_round = first + rounds;
     for (const auto& name : names) look.points += looked[name]++ == 0;

@@ -24,6 +24,10 @@ struct SecondLook {
   Seconds wall{0};
 };
 
+// As many visits again to what is undecided, at most six, at once and in the context that is there: they settle most of
+// it. REQUIRES: this process measured the trace at how.output, in how.rounds() rounds.
+SecondLook look_on(const Plan&, MeasureOptions how, const HealthRules&);
+
 // Measures doubtful points of the trace at how.output again, each pass of up to sixteen visits in a fresh context and
 // in fresh buffers, and adds the visits to the trace. The first pass has as many as the quiet visits of a disturbed
 // point need to outnumber the others. A figure that is still slow after four passes, spread over `time`, is slow. One

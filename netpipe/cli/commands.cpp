@@ -202,9 +202,8 @@ std::string typed() {
 
 Arguments for_device(const std::string& device, const std::string& output) {
   // What is said in other words below, or is for the one process that judges.
-  static const std::set<std::string> replaced{"--device", "--output",      "-o",       "--progress",  "--wait-quiet",
-                                              "--junit",  "--openmetrics", "--expect", "--reference", "--exit-codes",
-                                              "--again"};
+  static const std::set<std::string> replaced{"--device", "--output",      "-o",          "--progress", "--wait-quiet",
+                                              "--junit",  "--openmetrics", "--exit-codes"};
   static const std::set<std::string> dropped{"--json", "--quiet", "--force", "--all"};
   Arguments words;
   for (std::size_t i = 0; i < as_typed.size(); ++i) {
@@ -214,8 +213,6 @@ Arguments for_device(const std::string& device, const std::string& output) {
     else if (!word.starts_with("-o") && !replaced.contains(word.substr(0, word.find('=')))) words.push_back(word);
   }
   for (const char* one : {"--quiet", "--force", "--progress=none", "--wait-quiet=0"}) words.emplace_back(one);
-  const Options options(command_named(as_typed.front()));  // of the command that was typed
-  if (std::ranges::find(options.names(), "again") != options.names().end()) words.emplace_back("--again=0");
   words.push_back("--device=" + device);
   words.push_back("--output=" + output);
   return words;

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "netpipe/cli/commands.hpp"
@@ -157,9 +158,14 @@ void stop_with_parent() {
 
 bool is_one_of_several() { return has_parent; }
 
-std::function<std::shared_ptr<void>()> turns_of_several() {
-  if (!has_parent) return {};
-  return [turn = process::Turn(process::Descriptor(inherited_turn))] { return turn.take(); };
+std::function<std::shared_ptr<void>(HostShare)> turns_of_several() {
+  static const auto turn =
+      has_parent ? std::optional<process::Turn>(process::Descriptor(inherited_turn)) : std::nullopt;
+  if (!turn) return {};
+  return [](HostShare share) {
+    constexpr int of_processors = 0, of_links = 1;
+    return turn->take(share == HostShare::processors ? of_processors : of_links, share == HostShare::one_way);
+  };
 }
 
 void begin_with_parent(const std::function<bool()>& stop) {

@@ -33,7 +33,7 @@ class SideBySide final : public GpuProcesses {
   void tell_to_stop() const;
   void look();
   std::string output_;
-  process::Turn turn_;  // of those that copy with the host's processors
+  process::Turn turn_;  // at what the host has once
   std::vector<std::unique_ptr<Process>> processes_;
 };
 
@@ -41,7 +41,7 @@ class SideBySide final : public GpuProcesses {
 void stop_with_parent();
 bool is_one_of_several();  // after stop_with_parent(), until it may measure
 // For Settings::host_turn; empty where it is not.
-std::function<std::shared_ptr<void>()> turns_of_several();
+std::function<std::shared_ptr<void>(HostShare)> turns_of_several();
 // Where it is, returns when the one that started it lets it measure, or `stop` says so.
 void begin_with_parent(const std::function<bool()>& stop);
 

@@ -185,11 +185,13 @@ Reply reply_of_child(const std::function<std::string()>& answer, const Limits& l
 namespace {
 
 // The lock is the process's, not the descriptor's: children that inherit the descriptor do not share it.
-void lock(int fd, short type) {
-  struct flock whole {};
-  whole.l_type = type;
-  whole.l_whence = SEEK_SET;
-  retried([&] { return ::fcntl(fd, F_SETLKW, &whole); });
+void lock(int fd, int number, short type) {
+  struct flock one {};
+  one.l_type = type;
+  one.l_whence = SEEK_SET;
+  one.l_start = number;
+  one.l_len = 1;
+  retried([&] { return ::fcntl(fd, F_SETLKW, &one); });
 }
 
 }  // namespace
@@ -203,9 +205,9 @@ Turn::Turn(Descriptor inherited) : descriptor_(std::make_shared<Descriptor>(std:
   (void)::fcntl(get(), F_SETFD, FD_CLOEXEC);
 }
 
-std::shared_ptr<void> Turn::take() const {
-  lock(get(), F_WRLCK);
-  return {nullptr, [kept = descriptor_](void*) { lock(kept->get(), F_UNLCK); }};
+std::shared_ptr<void> Turn::take(int number, bool shared) const {
+  lock(get(), number, shared ? F_RDLCK : F_WRLCK);
+  return {nullptr, [number, kept = descriptor_](void*) { lock(kept->get(), number, F_UNLCK); }};
 }
 
 namespace {

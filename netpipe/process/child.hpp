@@ -109,8 +109,9 @@ class Turn {
   int get() const { return descriptor_->get(); }
 
   // Waits until no other process has it. This one has it until the pointer is gone, or the process is, however it ends.
-  // Threads of a process share what it has.
-  std::shared_ptr<void> take() const;
+  // Threads of a process share what it has. There is one of each number; those that take one as `shared` have it at the
+  // same time.
+  std::shared_ptr<void> take(int number = 0, bool shared = false) const;
 
  private:
   std::shared_ptr<Descriptor> descriptor_;

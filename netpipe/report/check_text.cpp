@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/judge/health/metrics.hpp"
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
@@ -260,9 +261,17 @@ void check_text(std::ostream& out, const CheckReport& of, bool every_finding, co
         fmt::format("{}; rates in GB/s, FP32 in TFLOP/s, launches in us, temperatures in C", fmt::join(models, ", "))});
     doc.table(gpus_table(of));
   }
-  write_faults(doc, of, "", "node " + of.root.hostname);
-  for (const CheckReport::Gpu& gpu : of.gpus) write_faults(doc, of, gpu.id, of.gpus.size() == 1 ? "" : gpu.id);
-  write_faults(doc, of, "host", "host");
+  std::vector<std::pair<std::string, std::string>> places{{"", "node " + of.root.hostname}};
+  for (const CheckReport::Gpu& gpu : of.gpus) places.emplace_back(gpu.id, of.gpus.size() == 1 ? "" : gpu.id);
+  places.emplace_back("host", "host");
+  // In the order of what fails there, in which all other reports have it.
+  sort_stably(places, {}, [&](const auto& place) {
+    const auto is_its = [&](const HealthFinding& one) {
+      return one.device == place.first && one.health == Health::fail;
+    };
+    return std::ranges::find_if(of.findings, is_its) - of.findings.begin();
+  });
+  for (const auto& [id, whose] : places) write_faults(doc, of, id, whose);
   if (!of.why_not_judged.empty()) doc.add(Document::Marked{"NOT JUDGED", Document::Tone::alarm, of.why_not_judged});
   for (const SoakDevice& soaked : of.soaks) {
     if (of.soaks.size() > 1) doc.note(soaked.id + ':');
@@ -366,7 +375,7 @@ std::string check_reason(const CheckReport& of) {
     if (!said.insert(finding->device + ' ' + brief).second) continue;
     const bool is_same = said.size() > 1 && finding->device == before;
     text += text.empty() ? "" : is_same ? ", " : "; ";
-    text += is_same || finding->device.empty() ? brief : finding->device + ' ' + brief;
+    text += is_same || brief.starts_with(finding->device) ? brief : finding->device + ' ' + brief;
     before = finding->device;
   }
   if (left) text += fmt::format(" and {} more", left);

@@ -152,8 +152,8 @@ def second_look(at):
                     most = max(most, max(numpy.unique(visits["bytes" if "bytes" in visits.dtype.names else "round"],
                                                       return_counts=True)[1]))
                 check(all(len(names) == 1 for names in cases.values()) and cases, f"{kind}: a series a case: {cases}")
-            check(most > 10, f"a point was visited {most} times")
-        return
+        if most > 6:  # six settle most of what is undecided
+            return
     check(False, "nothing was measured again in twenty runs")
 
 

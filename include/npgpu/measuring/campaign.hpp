@@ -239,6 +239,14 @@ class GpuProcesses {
   virtual std::vector<Part> run(const std::vector<std::string>& devices, const std::function<bool()>& stop) = 0;
 };
 
+// What a visit takes of the host that visits of other processes need, too.
+enum class HostShare {
+  processors,  // it copies with the host's processors: two such copies at once slow each other
+  both_ways,   // a GPU copies both ways at once: where two did, those to the GPUs fell from 48 to 30 GB/s on an H200's
+               // host
+  one_way,     // a GPU copies one way, beside which others may do the same
+};
+
 struct Settings {
   std::string output;  // the trace's path
   std::string plan;    // what was asked for, in one line; a trace is resumed only with the same
@@ -246,7 +254,8 @@ struct Settings {
   IfExists if_exists = IfExists::refuse;
   Repetitions repetitions = default_repetitions();
   std::uint64_t seed = 1;  // of the order in which points are visited
-  // So many rounds go by in one context of each device, where the plan allows new ones; 0: all of them.
+  // So many rounds go by in one context of each device, where the plan allows new ones; 0: all of them, in the context
+  // that is there.
   std::uint32_t rounds_per_context = 1;
   Seconds patience{0};         // how long neighbours are waited for before the run
   bool require_quiet = false;  // throws Error(busy) if neighbours are still there
@@ -261,9 +270,9 @@ struct Settings {
   bool is_second_look() const { return first_round > 0; }
   std::function<bool()> stop{};  // asked between trials: true ends the campaign, with its trace saved
   std::function<bool()> save{};  // asked between trials: true saves the trace now
-  // Set where several processes measure GPUs at once: returns when no other of them copies with the host's
-  // processors, and none does while its result lives. Two such copies at once slow each other.
-  std::function<std::shared_ptr<void>()> host_turn{};
+  // Set where several processes measure GPUs at once: returns when no other of them does what would slow this visit,
+  // and none does while its result lives.
+  std::function<std::shared_ptr<void>(HostShare)> host_turn{};
   std::function<void()> ready{};  // called before the first point, when all is prepared
   RankSession ranks{};
 

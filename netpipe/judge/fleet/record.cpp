@@ -9,6 +9,7 @@
 #include "netpipe/judge/health/metrics.hpp"
 #include "netpipe/judge/health/references.hpp"
 #include "netpipe/judge/judge.hpp"
+#include "netpipe/judge/matrix/findings.hpp"
 #include "npgpu/judge/fleet.hpp"
 #include "npgpu/vocabulary/questions.hpp"
 
@@ -184,9 +185,10 @@ std::vector<FleetFigure> figures_of(const Findings& findings) {
   return all;
 }
 
-// Copies between this GPU and others, of the pair that is slowest: "copy to another GPU", "copy from another GPU".
-std::vector<FleetFigure> peer_figures_of(const Trace& trace, const std::string& id) {
-  std::map<bool, FleetFigure> slowest;  // to others, from others
+// Copies between this GPU and others, of the slowest pair on each kind of link: "copy to another GPU", "copy from
+// another GPU".
+std::vector<FleetFigure> peer_figures_of(const Trace& trace, const Links& links, const std::string& id) {
+  std::map<std::pair<bool, std::string>, FleetFigure> slowest;  // to others, from others; by kind of link
   for (const TransferSeries& series : trace.of<Transfers>()) {
     const TransferCase& c = series.question;
     if (question_of(c) != CopyQuestion::to_peer || c.access == Access::staged || (c.source != id && c.target != id))
@@ -198,11 +200,13 @@ std::vector<FleetFigure> peer_figures_of(const Trace& trace, const std::string& 
                                   FigureUnit::bytes_per_s, Taken::largest, least_link_bytes},
                                  results(series));
     if (!std::isfinite(figure.value)) continue;
-    const auto [known, is_new] = slowest.try_emplace(is_from, figure);
+    const std::string kind = links.kind(c.source, c.target);
+    if (!kind.empty()) figure.at += ", " + kind;
+    const auto [known, is_new] = slowest.try_emplace({is_from, kind}, figure);
     if (!is_new && figure.value < known->second.value) known->second = figure;
   }
   std::vector<FleetFigure> all;
-  for (auto& [is_from, figure] : slowest) all.push_back(std::move(figure));
+  for (auto& [which, figure] : slowest) all.push_back(std::move(figure));
   return all;
 }
 
@@ -223,9 +227,14 @@ template <class Case> Case without_names(const Case& question, const std::string
   return model::renamed(question, names);
 }
 
-// Copies of several GPUs at once say nothing of one of them, and neither does what was measured with a second
-// process.
-bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty() && !is_beside(c); }
+bool is_between_gpus(const TransferCase& c) { return c.direction == Direction::peer; }
+bool is_between_gpus(const auto&) { return false; }
+
+// Copies of several GPUs at once say nothing of one of them, and neither does what was measured with a second process.
+// Flags between two GPUs are of both: a pair has them once.
+bool is_of_one_gpu(const TransferCase& c) {
+  return c.more_lanes.empty() && !is_beside(c) && !(is_between_gpus(c) && c.pattern == Pattern::flag);
+}
 bool is_of_one_gpu(const auto& c) { return !is_beside(c); }
 
 template <class K> void add_series(FleetGpu& gpu, const Series<K>& series) {
@@ -243,6 +252,8 @@ template <class K> void add_series(FleetGpu& gpu, const Series<K>& series) {
     one.kind = K::name;
     one.title = title(question) + (lanes.size() > 1 ? fmt::format(", lane {}", lane) : "");
     if (!series.error.empty()) one.why = series.error;
+    // Bytes that arrive wrong between GPUs are a defect of the node.
+    one.is_measured |= is_between_gpus(series.question) && series.failure == Failure::wrong;
     gpu.series.push_back(std::move(one));
   }
 }
@@ -319,6 +330,15 @@ std::vector<FleetDefect> defects_of_node(const Trace& trace) {
   return defects;
 }
 
+// What check says is slow of copies between GPUs, by GPU: it compares pairs that are alike.
+std::map<std::string, std::vector<FleetDefect>> slow_peers_of(const Trace& trace) {
+  std::map<std::string, std::vector<FleetDefect>> all;
+  for (const NodeFinding& one : model::findings_between_gpus(trace))
+    if (one.health == Health::fail && one.if_failed == CheckVerdict::slow)
+      for (const std::string& id : one.devices) all[id].push_back(defect_of(one));
+  return all;
+}
+
 // What a run of one GPU asked of it, whichever of its node's that was.
 std::string plan_without_device(std::string plan) {
   const std::string option = " --device ";
@@ -346,6 +366,8 @@ FleetRun fleet_run(const Trace& trace) {
   run.defects = defects_of_node(trace);
   if (const auto values = model::judge_values(trace)) run.open.push_back(defect_of(*values));
   const std::vector<SoakDevice> soaked = soak_devices(trace);
+  const auto slow_peers = slow_peers_of(trace);
+  const model::Links links(trace);
   for (const model::DeviceRecord& of : model::records_of(trace)) {
     if (of.is_host()) continue;
     FleetGpu& gpu = run.gpus.emplace_back();
@@ -372,9 +394,12 @@ FleetRun fleet_run(const Trace& trace) {
     judge_alone(findings, soaked);
     gpu.key_figures = key_figures(findings.all);
     gpu.figures = model::figures_of(findings);
-    for (FleetFigure& figure : model::peer_figures_of(trace, of.id)) gpu.figures.push_back(std::move(figure));
+    if (slow_peers.empty())  // else both ends of a slow copy would be suspects
+      for (FleetFigure& figure : model::peer_figures_of(trace, links, of.id)) gpu.figures.push_back(std::move(figure));
     add_settings(gpu, of);
     set_facts(gpu, findings);
+    if (const auto slow = slow_peers.find(of.id); slow != slow_peers.end())
+      std::ranges::copy(slow->second, std::back_inserter(gpu.slow));
   }
   if (!trace.root.plan.empty())
     run.plan = fmt::format("{}\n{} {}", run.gpus.size() == 1 ? plan_without_device(trace.root.plan) : trace.root.plan,

@@ -124,10 +124,12 @@ class Suspicions {
   }
 
   // Where nobody is there to be compared with, what its own link, memory and clocks allow says something, and always
-  // that it fell in a soak. One trace does not confirm it: a check measures again what is slow.
+  // that it fell in a soak, or that its copies to other GPUs are slower than those of pairs like it. One trace does not
+  // confirm what was not compared: a check measures again what is slow.
   void add_slow_alone(std::size_t member) {
     for (const FleetDefect& one : group_.sightings[member].back().gpu->slow)
-      if (!group_.by_items || one.metric.starts_with("soak_")) add(Suspicion::slow, one.metric, "", one.text);
+      if (!group_.by_items || one.metric.starts_with("soak_") || one.metric.starts_with("peer_"))
+        add(Suspicion::slow, one.metric, "", one.text).confirmed = one.metric == "peer_rate";
   }
 
   void add_missing(std::size_t member) {

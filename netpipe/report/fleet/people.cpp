@@ -52,7 +52,10 @@ std::string host_text(const FleetHost& host) {
                        : fmt::format("{}, or its GPU", host.host);
 }
 
-std::string broken_text(const FleetBrokenHost& broken) { return broken.host + ": " + broken.defect.text; }
+std::string broken_text(const FleetBrokenHost& broken) {
+  const FleetDefect& defect = broken.defect;
+  return broken.host + ": " + (defect.what.empty() ? defect.text : fmt::format("{} ({})", defect.what, defect.text));
+}
 
 // What was read, and what was not.
 std::string traces_text(const Fleet& fleet) {
