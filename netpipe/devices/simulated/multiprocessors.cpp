@@ -28,7 +28,7 @@ std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t o
 // As in the model's kernel_time.cpp: rounder where reads and writes mix, sharper where blocks come and go.
 double with_knee(const WarpStep& of, bool come_and_go, double knee, std::initializer_list<double> all) {
   const double mixed = std::min(1.0, 4 * std::min(of.written, 1 - of.written));
-  const double alone = come_and_go ? 1.25 : 0.7, k = knee * (alone - mixed * (come_and_go ? 0.625 : 0.3));
+  const double alone = come_and_go ? 1.25 : 0.625, k = knee * (alone - mixed * (come_and_go ? 0.625 : 0.225));
   double sum = 0;
   for (const double one : all) sum += std::pow(one, k);
   return std::pow(sum, 1 / k);

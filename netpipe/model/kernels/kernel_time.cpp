@@ -28,7 +28,7 @@ constexpr double warp = 32;
 // of an H200, whose shapes three seeds drew. The knee of memory is `memory_knee` times a share: it is rounder where
 // reads and writes share the bus, and sharper where blocks come and go, so that some wait while others move.
 constexpr double usual_knee = 4;
-constexpr double of_wave_alone = 0.7, of_wave_mixed = 0.4, of_many_alone = 1.25, of_many_mixed = 0.625;
+constexpr double of_wave_alone = 0.625, of_wave_mixed = 0.4, of_many_alone = 1.25, of_many_mixed = 0.625;
 constexpr double between_memory_and_arithmetic = 3;
 // Instructions of an access of a thread: its own, those of its address, and its part of those that come before all.
 constexpr double instructions_of_access = 6;
@@ -207,7 +207,7 @@ class CountedKernel {
   double reading(double cycles) const {
     const double at_once = f_.known("register_reads_per_cycle", INFINITY);
     const double needed = std::ceil(operands_ * (c_.type == DataType::fp64 ? 2 : 1) / at_once);
-    return std::max(0.0, needed / std::round(cycles) - 1);
+    return std::max(0.0, needed / std::max(1.0, std::round(cycles)) - 1);
   }
 
   double loads() const {
@@ -307,7 +307,7 @@ void refuse_counts(const KernelCounts& c) {
 struct Own {
   double below, above;
 };
-constexpr Own of_arithmetic{0.04, 0.10}, of_memory{0.07, 0.11}, of_loops{0.11, 0.16}, of_both{0.09, 0.11},
+constexpr Own of_arithmetic{0.04, 0.10}, of_memory{0.07, 0.11}, of_loops{0.11, 0.16}, of_both{0.095, 0.115},
     of_halves{0.2, 0.2};
 constexpr double unread = 0.17, of_one_block = 0.5;
 
