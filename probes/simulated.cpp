@@ -238,15 +238,19 @@ Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Mul
   Repeat repeat;
   const double busy = std::min<double>(static_cast<double>(shape.blocks), m.sms) - 1;  // SMs besides the first
   const double farther = m.sms > 1 ? busy / (m.sms - 1) * (m.memory_latency_all_cycles - m.memory_latency_cycles) : 0;
-  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles + farther : 0;  // nobody waits for a store
+  const double later = m.memory_more_loads_cycles * std::log2(ilp * std::max(1.0, loads)) +
+                       m.memory_wider_loads_cycles * std::log2(std::max(1.0, access / 4));
+  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles + farther + later : 0;  // nobody waits for a store
   repeat.step.instructions = moves * ilp;
   repeat.step.turnaround_ns = loads == 0 ? m.write_turnaround_ns : moves > loads ? m.store_turnaround_ns : 0;
   repeat.step.block_bytes = moves * ilp * access * shape.threads;
   repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(warp_threads) + on_bus(left));
+  repeat.step.written = 1 - loads / moves;
   repeat.work = repeat.step.block_bytes * static_cast<double>(shape.blocks);
-  // The way of a multiprocessor to memory is another for reads and for writes alone.
-  const double own_way = moves > 1 ? 0 : loads > 0 ? m.sm_read_bytes_per_cycle : m.sm_write_bytes_per_cycle;
-  if (own_way > 0) repeat.step.block_bytes *= m.sm_bytes_per_cycle / own_way;
+  // The way of a multiprocessor to memory is another for reads and for writes.
+  if (m.sm_read_bytes_per_cycle > 0 && m.sm_write_bytes_per_cycle > 0)
+    repeat.step.block_bytes *= m.sm_bytes_per_cycle * ((1 - repeat.step.written) / m.sm_read_bytes_per_cycle +
+                                                       repeat.step.written / m.sm_write_bytes_per_cycle);
   return repeat;
 }
 

@@ -177,8 +177,8 @@ std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) 
   std::vector<Shape> few;
   for (const auto& [which, best] : corners) std::ranges::copy(spread(best, 4), std::back_inserter(few));
   for (const Shape& shape : shapes)
-    if (shows_turnaround(shape) ||
-        (shape.blocks == 1 && shape.threads == 64 && shape.ilp == 1 && shape.access_bytes == 4))
+    if (shows_turnaround(shape) || (shape.blocks == 1 && ((shape.threads == 64 && shape.ilp == 1) ||
+                                                          (shape.threads == 1024 && shape.access_bytes == 4))))
       few.push_back(shape);
   return few;
 }

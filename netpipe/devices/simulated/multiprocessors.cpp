@@ -25,7 +25,14 @@ std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t o
   each(int64_add) each(special) each(fp64) each(int64_mul) each(convert) each(convert_fp16) each(convert_fp64) \
       each(popc) each(shuffle) each(dpx)
 
-double with_knee(double a, double b, double knee) { return std::pow(std::pow(a, knee) + std::pow(b, knee), 1 / knee); }
+// As in the model's kernel_time.cpp: rounder where reads and writes mix, sharper where blocks come and go.
+double with_knee(const WarpStep& of, bool come_and_go, double knee, std::initializer_list<double> all) {
+  const double mixed = std::min(1.0, 4 * std::min(of.written, 1 - of.written));
+  const double alone = come_and_go ? 1.25 : 0.625, k = knee * (alone - mixed * (come_and_go ? 0.625 : 0.225));
+  double sum = 0;
+  for (const double one : all) sum += std::pow(one, k);
+  return std::pow(sum, 1 / k);
+}
 
 std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads - 1) / warp_threads; }
 
@@ -89,15 +96,15 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   COUNT(sms), COUNT(schedulers), COUNT(warps), COUNT(blocks), COUNT(shared_banks), COUNT(bank_bytes),
       COUNT(sector_bytes), COUNT(line_bytes), COUNT(branch_lanes), COUNT(shared_atomic_lanes);
   FIGURE(lanes), FIGURE(sm_bytes_per_cycle), FIGURE(memory_read_share), FIGURE(memory_write_share), FIGURE(memory_knee),
-      FIGURE(memory_walking_share), FIGURE(block_dispatch_ns), FIGURE(block_turnaround_ns), FIGURE(warp_turnaround_ns),
-      FIGURE(store_turnaround_ns), FIGURE(write_turnaround_ns), FIGURE(sm_read_bytes_per_cycle),
-      FIGURE(sm_write_bytes_per_cycle), FIGURE(transaction_bytes), FIGURE(l1_bytes), FIGURE(l1_bytes_per_cycle),
-      FIGURE(l2_bytes), FIGURE(constant_bytes_per_cycle), FIGURE(tensor_fp16), FIGURE(tensor_tf32), FIGURE(tensor_fp8),
-      FIGURE(tensor_int8), FIGURE(tensor_fp64), FIGURE(mma_share), FIGURE(tensor_latency_cycles),
-      FIGURE(wgmma_latency_cycles), FIGURE(cluster_latency_cycles), FIGURE(cluster_bytes_per_cycle),
-      FIGURE(shared_latency_cycles), FIGURE(l2_latency_cycles), FIGURE(shared_conflict_cycles),
-      FIGURE(bulk_latency_cycles), FIGURE(box_latency_cycles), FIGURE(fma_latency_cycles),
-      FIGURE(memory_latency_cycles), FIGURE(fault_bytes);
+      FIGURE(memory_more_loads_cycles), FIGURE(memory_wider_loads_cycles), FIGURE(block_dispatch_ns),
+      FIGURE(block_turnaround_ns), FIGURE(warp_turnaround_ns), FIGURE(store_turnaround_ns), FIGURE(write_turnaround_ns),
+      FIGURE(sm_read_bytes_per_cycle), FIGURE(sm_write_bytes_per_cycle), FIGURE(transaction_bytes), FIGURE(l1_bytes),
+      FIGURE(l1_bytes_per_cycle), FIGURE(l2_bytes), FIGURE(constant_bytes_per_cycle), FIGURE(tensor_fp16),
+      FIGURE(tensor_tf32), FIGURE(tensor_fp8), FIGURE(tensor_int8), FIGURE(tensor_fp64), FIGURE(mma_share),
+      FIGURE(tensor_latency_cycles), FIGURE(wgmma_latency_cycles), FIGURE(cluster_latency_cycles),
+      FIGURE(cluster_bytes_per_cycle), FIGURE(shared_latency_cycles), FIGURE(l2_latency_cycles),
+      FIGURE(shared_conflict_cycles), FIGURE(bulk_latency_cycles), FIGURE(box_latency_cycles),
+      FIGURE(fma_latency_cycles), FIGURE(memory_latency_cycles), FIGURE(fault_bytes);
   INSTRUCTIONS(INSTRUCTION)
   // No probe needs these: mad24 is of cards before 2012, the others are of twins.
   INSTRUCTION(mad24)
@@ -155,7 +162,7 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
     const double own = all / static_cast<double>(slots) * (steps * step.latency_cycles + besides);
     const double bus = all * steps * step.block_bus_bytes / m.bus_bytes_per_s * m.clock_hz;
     KernelTime time;
-    time.cycles = std::max(with_knee(own, bus, m.memory_knee), all * m.block_dispatch_ns * cycles_a_ns);
+    time.cycles = std::max(with_knee(step, true, m.memory_knee, {own, bus}), all * m.block_dispatch_ns * cycles_a_ns);
     time.block_cycles = steps * step.latency_cycles + besides;
     time.units = sms;
     time.max_blocks_on_unit = static_cast<std::uint32_t>((grid.blocks + sms - 1) / sms);
@@ -168,10 +175,7 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
     const double issue = scheduled * step.instructions * warp_threads / (m.lanes / m.schedulers);
     const double path = on_busiest * step.block_bytes / m.sm_bytes_per_cycle;
     const double bus = static_cast<double>(blocks) * step.block_bus_bytes / m.bus_bytes_per_s * m.clock_hz;
-    if (comes_and_goes) {
-      const double walking = blocks > 1 ? m.memory_walking_share : 1;
-      return std::max(issue, with_knee(step.latency_cycles + path, bus / walking, m.memory_knee));
-    }
+    if (comes_and_goes) return std::max(issue, with_knee(step, false, m.memory_knee, {step.latency_cycles, path, bus}));
     return std::max({step.latency_cycles, issue, path, bus});
   };
 

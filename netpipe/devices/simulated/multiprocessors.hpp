@@ -104,9 +104,11 @@ struct Multiprocessors {
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();
   double memory_read_share = 1, memory_write_share = 1;  // of that, where all is read, or all is written
   // How latency and rate give way to each other: 0 in a corner, and blocks go in step; else (a^k + b^k)^(1/k), and
-  // blocks come and go. Then what a block takes besides its step, each of its warps, and one that also stores; the
-  // least time between two blocks; and what threads reach that walk through memory. Twins of real devices have these.
-  double memory_knee = 0, memory_walking_share = 1;
+  // blocks come and go; k is a share of this, as in kernel_time.cpp of the model. Then what each doubling of the loads
+  // that a thread has in flight adds to their latency, and each of their width; what a block takes besides its step,
+  // each of its warps, and one that also stores; and the least time between two blocks. Twins of real devices have
+  // these.
+  double memory_knee = 0, memory_more_loads_cycles = 0, memory_wider_loads_cycles = 0;
   double block_dispatch_ns = 0, block_turnaround_ns = 0, warp_turnaround_ns = 0, store_turnaround_ns = 0,
          write_turnaround_ns = 0;
   double sm_read_bytes_per_cycle = 0, sm_write_bytes_per_cycle = 0;  // reads and writes alone; 0: as both together
@@ -176,6 +178,7 @@ struct WarpStep {
   double block_bytes = 0;      // between a block and memory
   double block_bus_bytes = 0;  // the same in whole transactions
   double turnaround_ns = 0;    // what a block takes besides, by what it stores
+  double written = 0;          // share of the bytes
 };
 
 struct KernelTime {

@@ -109,9 +109,9 @@ constexpr HardwareKeys hardware_keys[] = {
     counts("transaction_bytes"),
     figures("sm_bytes_per_cycle sm_read_bytes_per_cycle sm_write_bytes_per_cycle"),
     // How latency and rate give way to each other (0: in a corner, and blocks go in step), and what blocks take
-    // besides.
-    figures("memory_knee memory_walking_share block_dispatch_ns block_turnaround_ns warp_turnaround_ns "
-            "store_turnaround_ns write_turnaround_ns register_reads_per_cycle"),
+    // besides. Twins of before have memory_walking_share, which follows from the others.
+    figures("memory_knee memory_more_loads_cycles memory_wider_loads_cycles memory_walking_share block_dispatch_ns "
+            "block_turnaround_ns warp_turnaround_ns store_turnaround_ns write_turnaround_ns register_reads_per_cycle"),
     figures("instructions_int32_lanes instructions_int32_cycles instructions_fp16_lanes instructions_fp16_cycles "
             "instructions_bf16_lanes instructions_bf16_cycles"),
     counts("shared_banks bank_bytes sector_bytes line_bytes"),

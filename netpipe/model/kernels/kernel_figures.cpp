@@ -170,10 +170,11 @@ class KernelMeasuring {
     return step_bytes(r, operation) * r.axes.blocks / r.rate.value;
   }
   static const ProbeResult* at_shape(const std::vector<ProbeResult>& rates, std::uint32_t threads, bool one_block,
-                                     const std::function<bool(const Shape&)>& more) {
+                                     const std::function<bool(const Shape&)>& more, std::uint32_t ilp = 1,
+                                     std::uint32_t access_bytes = 4) {
     for (const ProbeResult& r : rates)
-      if (r.axes.threads == threads && (r.axes.blocks == 1) == one_block && r.axes.ilp == 1 &&
-          r.axes.access_bytes == 4 && more(r.axes))
+      if (r.axes.threads == threads && (r.axes.blocks == 1) == one_block && r.axes.ilp == ilp &&
+          r.axes.access_bytes == access_bytes && more(r.axes))
         return &r;
     return nullptr;
   }
@@ -204,7 +205,7 @@ class KernelMeasuring {
   }
   DeviceModel with_knee(double knee) {
     add("memory_knee", knee,
-        knee > 0 ? "how latency and rate give way to each other: measured on H200s"
+        knee > 0 ? "how latency and rate give way to each other: fitted to kernels of an H200"
                  : "blocks go in step: their times say so, probe bandwidth");
     return into_;
   }
@@ -214,18 +215,22 @@ class KernelMeasuring {
               const std::vector<ProbeResult>& write, const ProbeResult* own, double latency, double clock) {
     with_knee(4);
     const auto large = [&](const Shape& s) { return comes_and_goes(s); };
-    if (own) {
-      const double step = step_bytes(*own, Operation::copy), more = step / own->rate.value - latency;
-      if (more > 0)
-        follow("sm_bytes_per_cycle", step / more / clock, own->rate, 1,
-               "the fastest copy of one block, less the latency");
-    }
-    if (const ProbeResult* walking = best_of(both, [&](const Shape& s) { return walks(s); }))
-      follow("memory_walking_share", walking->rate.value / 1e9 / at("memory_gb_s"), walking->rate, 1,
-             "the fastest copy whose threads walk through memory, over the fastest");
+    latencies(read, latency, clock);
+    const auto besides = [&](const ProbeResult& r, Operation operation) {
+      const double cycles = into_.at("memory_more_loads_cycles", 0) * std::log2(r.axes.ilp) +
+                            into_.at("memory_wider_loads_cycles", 0) * std::log2(r.axes.access_bytes / 4.0);
+      const double step = step_bytes(r, operation), more = step / r.rate.value - latency - cycles / clock;
+      return more > 0 ? step / more / clock : not_measured;
+    };
+    if (own)
+      follow("sm_bytes_per_cycle", besides(*own, Operation::copy), own->rate, 1,
+             "the fastest copy of one block, less the latency");
     // Without what the memory's rate adds to it.
     const auto lasts = [&](const ProbeResult& r, Operation operation) {
-      const double knee = at("memory_knee"), all = step_s(r, operation),
+      const double written = operation == Operation::read    ? 0
+                             : operation == Operation::write ? 1
+                                                             : 0.5,
+                   knee = model::knee_of_memory(at("memory_knee"), written, true), all = step_s(r, operation),
                    share = operation == Operation::read    ? into_.at("memory_read_share", 1)
                            : operation == Operation::write ? into_.at("memory_write_share", 1)
                                                            : 1,
@@ -255,9 +260,22 @@ class KernelMeasuring {
     if (const ProbeResult* r = best_of(write, one_block))
       follow("sm_write_bytes_per_cycle", r->rate.value / clock, r->rate, 1, "the fastest write of one block");
     if (const ProbeResult* r = best_of(read, one_block))
-      if (const double step = step_bytes(*r, Operation::read), more = step / r->rate.value - latency; more > 0)
-        follow("sm_read_bytes_per_cycle", step / more / clock, r->rate, 1,
-               "the fastest read of one block, less the latency");
+      follow("sm_read_bytes_per_cycle", besides(*r, Operation::read), r->rate, 1,
+             "the fastest read of one block, less the latency");
+  }
+
+  // How much longer twice as many loads of a thread last, and loads twice as wide: the last of them counts.
+  void latencies(const std::vector<ProbeResult>& read, double latency, double clock) {
+    const auto any = [](const Shape&) { return true; };
+    const auto lasts = [&](std::uint32_t threads, std::uint32_t ilp, std::uint32_t access_bytes) {
+      const ProbeResult* r = at_shape(read, threads, true, any, ilp, access_bytes);
+      return r ? step_s(*r, Operation::read) * clock : not_measured;
+    };
+    const double more = (lasts(1024, 4, 4) - lasts(1024, 1, 4)) / 2, wider = (lasts(64, 1, 16) - latency * clock) / 2;
+    add("memory_more_loads_cycles", std::max(0.0, more),
+        "a step of one block of 1024 threads, four loads of 4 B in flight and one: for each doubling");
+    add("memory_wider_loads_cycles", std::max(0.0, wider),
+        "a step of one block of 64 threads, loads of 16 B and 4 B: for each doubling");
   }
 
   // The median error of points of many blocks.

@@ -10,4 +10,8 @@ namespace npgpu::model {
 // Series of one device.
 DeviceModel kernel_figures(const std::vector<const ProbeSeries*>&);
 
+// How sharply latency and rate of memory give way to each other, by `memory_knee`, by the share of the bytes that is
+// written, and by whether blocks come and go.
+double knee_of_memory(double memory_knee, double written, bool come_and_go);
+
 }  // namespace npgpu::model
