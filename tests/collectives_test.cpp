@@ -1,11 +1,13 @@
 // Operations of several GPUs: their arithmetic, what results have to be, the law of simulated nodes, and the library
 // that is found at run time.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <random>
 #include <set>
 
 #include "netpipe/collectives/nccl.hpp"
@@ -215,6 +217,16 @@ TEST_CASE("a library in the place of NCCL is found at run time, and what is wron
         std::string::npos);
   CHECK(loaded("/nowhere/libnccl.so.2").why_not ==
         "NCCL is not there: /nowhere/libnccl.so.2, which NPGPU_NCCL names, cannot be opened");
+  CHECK(loaded(fake + "hostile.so").why_not.find("does not report its version: no reason given; install") !=
+        std::string::npos);
+  for (const char* version : {"0", "-2147483648"}) {
+    setenv("FAKE_NCCL_VERSION", version, 1);
+    CHECK(loaded(fake + "hostile.so").why_not.find(fmt::format("reports the version {}; install", version)) !=
+          std::string::npos);
+  }
+  setenv("FAKE_NCCL_VERSION", "2147483647", 1);
+  CHECK(loaded(fake + "hostile.so").why_not == "");
+  unsetenv("FAKE_NCCL_VERSION");
   // Its log is read, and the environment is left as it was.
   setenv("NCCL_DEBUG_FILE", "/somewhere", 1);
   const auto chosen = [&](const nccl::Library& library) {
@@ -254,6 +266,17 @@ TEST_CASE("NCCL's log says what it chose") {
   CHECK(text("vm:7:7 [0] NCCL INFO AllReduce [Symmetric]: 64 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1 nthreads "
              "512") == std::array{7, -1, 1, -1});
   CHECK(text("") == std::array{-1, -1, -1, -1});
+  // Bytes of any kind, and lines that end anywhere.
+  const std::string line =
+      "vm:7:7 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo NVLS_TREE proto LL128 channel{Lo..Hi}={0..23}\n";
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string bad = line.substr(0, random() % (line.size() + 1)) + line;
+    for (int k = 0; k < 4; ++k) bad[random() % bad.size()] = static_cast<char>(random());
+    const nccl::Choice c = nccl::choice_in(bad);
+    CHECK(c.algorithm >= -1);
+    CHECK(c.channels >= -1);
+  }
   CHECK(text("x Bytes -> Algo NEW proto 9 channel{Lo..Hi}={7..3}") == std::array{-1, -1, -1, -1});
 }
 

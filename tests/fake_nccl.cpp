@@ -1,5 +1,5 @@
-// A library in the place of NCCL, which does nothing: for what is said of a library that is too old, or lacks a
-// function. Asked for its log, the whole one says what it would have chosen.
+// A library in the place of NCCL, which does nothing: for what is said of a library that is too old, lacks a
+// function, or answers what cannot be. Asked for its log, the whole one says what it would have chosen.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,15 +22,24 @@ void ncclResetDebugInit() {
 #endif
 
 int ncclGetVersion(int* version) {
-#ifdef NPGPU_FAKE_old
+#ifdef NPGPU_FAKE_hostile
+  const char* const set = std::getenv("FAKE_NCCL_VERSION");  // none: it fails, and does not say why
+  if (!set) return 9999;
+  *version = std::atoi(set);
+#elif defined NPGPU_FAKE_old
   *version = 21003;
 #else
   *version = 22809;
 #endif
   return 0;
 }
+#ifdef NPGPU_FAKE_hostile
+const char* ncclGetErrorString(int) { return nullptr; }
+const char* ncclGetLastError(void*) { return nullptr; }
+#else
 const char* ncclGetErrorString(int) { return "unhandled system error"; }
 const char* ncclGetLastError(void*) { return "socketStartConnect failed"; }
+#endif
 
 #define NPGPU_FAKE(name) \
   int name() { return 2; }

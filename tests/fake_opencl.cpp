@@ -114,9 +114,15 @@ cl_int answer(const void* value, std::size_t bytes, std::size_t room, void* to, 
   return CL_SUCCESS;
 }
 cl_int answer(const std::string& text, std::size_t room, void* to, std::size_t* size) {
+  if (fault() == "endless-texts" && !to) {
+    *size = ~std::size_t{0} / 4;
+    return CL_SUCCESS;
+  }
   return answer(text.c_str(), text.size() + 1, room, to, size);
 }
 template <class T> cl_int answer_number(T value, std::size_t room, void* to, std::size_t* size) {
+  if (fault() == "zeros") value = {};
+  if (fault() == "ones") std::memset(&value, 0xff, sizeof value);
   return answer(&value, sizeof value, room, to, size);
 }
 
@@ -131,7 +137,7 @@ extern "C" {
 
 cl_int clGetPlatformIDs(cl_uint room, cl_platform_id* all, cl_uint* count) {
   if (fault() == "no-platform") return -1001;
-  const cl_uint there = fault() == "two-platforms" ? 2 : 1;
+  const cl_uint there = fault() == "two-platforms" ? 2 : fault() == "countless-platforms" ? 0xffffffff : 1;
   if (count) *count = there;
   if (all && room > 0) all[0] = &fakes;
   if (all && room > 1) all[1] = &others;
@@ -144,7 +150,7 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, std::si
 }
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type, cl_uint room, cl_device_id* all, cl_uint* count) {
   if (fault() == "no-device") return CL_DEVICE_NOT_FOUND;
-  if (count) *count = 1;
+  if (count) *count = fault() == "countless-devices" ? 0xffffffff : 1;
   if (all && room > 0) all[0] = platform->devices[0];
   return CL_SUCCESS;
 }

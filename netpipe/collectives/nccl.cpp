@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "npgpu/vocabulary/units.hpp"
 
 extern char** environ;
@@ -96,7 +97,8 @@ Library load() {
     return l;
   }
   if (const int result = l.get_version(&l.version); result != success)
-    l.why_not = fmt::format("{} does not report its version: {}; {}", name, l.error_text(result), remedy);
+    l.why_not = fmt::format("{} does not report its version: {}; {}", name, said(l.error_text(result)), remedy);
+  else if (l.version <= 0) l.why_not = fmt::format("{} reports the version {}; {}", name, l.version, remedy);
   // Before 2.9 a version was three digits shorter.
   else if (l.version < least_version)
     l.why_not = fmt::format(
@@ -115,7 +117,7 @@ const Library& library() {
 void check(int result, const char* what, Communicator communicator) {
   if (result == success || result == in_progress) return;
   const Library& l = library();
-  std::string text = fmt::format("NCCL: {}: {}", what, l.error_text(result));
+  std::string text = fmt::format("NCCL: {}: {}", what, said(l.error_text(result)));
   const char* const more = l.last_error(communicator);
   if (more && *more) text += fmt::format(" ({})", more);
   throw Error(ErrorKind::failed, text);

@@ -21,6 +21,9 @@
 
 namespace npgpu {
 
+// What a foreign library says, which may say nothing.
+inline std::string said(const char* text) { return text ? text : "no reason given"; }
+
 // The first of equals, in the order in which they stand.
 template <class T> std::vector<T> each_once(std::vector<T> all) {
   std::set<T> seen;

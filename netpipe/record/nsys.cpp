@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/record/import.hpp"
 
 namespace npgpu::record {
@@ -154,7 +155,8 @@ class Database {
   using Statement = std::unique_ptr<void, int (*)(void*)>;
 
   [[noreturn]] void refuse() const {
-    refuse_import(path_, std::string("cannot be read as a database of SQLite: ") + sound(lib_.error(base_.get())));
+    refuse_import(path_,
+                  std::string("cannot be read as a database of SQLite: ") + sound(said(lib_.error(base_.get()))));
   }
   static std::string quoted(std::string text, char quote) {
     for (std::size_t at = 0; (at = text.find(quote, at)) != std::string::npos; at += 2) text.insert(at, 1, quote);

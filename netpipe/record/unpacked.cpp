@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/record/import.hpp"
 
 namespace npgpu::record {
@@ -54,7 +55,7 @@ Unpacked::int_type Unpacked::underflow() {
                            : static_cast<int>(plain_.sgetn(some_.data(), static_cast<std::streamsize>(some_.size())));
   if (packed_ && got <= 0) {
     int code = 0;
-    const std::string why = zlib()->error(packed_, &code);
+    const std::string why = said(zlib()->error(packed_, &code));
     if (code < 0)
       refuse_import(path_, "is damaged: " + sound(why.substr(why.rfind(": ") == why.npos ? 0 : why.rfind(": ") + 2)));
   }

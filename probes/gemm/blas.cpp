@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "netpipe/engine/algorithms.hpp"
 #include "netpipe/files/output.hpp"
 
 namespace npgpu {
@@ -33,7 +34,7 @@ std::string own_words(void* library) {
     return words.substr(0, words.find_last_not_of(' ') + 1);
   }
   const char* (*blis)() = nullptr;
-  if (find(library, blis, "bli_info_get_version_str")) return fmt::format("BLIS {}", blis());
+  if (find(library, blis, "bli_info_get_version_str")) return fmt::format("BLIS {}", said(blis()));
   return "a BLAS that does not say which it is";
 }
 

@@ -39,6 +39,16 @@ with folder() as where:
     bare = json.loads(fake("bare", "info", "--device", "opencl:0", "--json").out)["opencl:0"]
     check("pci_bus_id" not in bare and "uuid" not in bare and bare["compute_units"] == 4, bare)
 
+    # A driver that answers what cannot be.
+    for words in (("info", "--device", "opencl:0"), copies):
+        sentence(fake("countless-platforms", *words), 77, "claims 4294967295 platforms", words)
+        sentence(fake("countless-devices", *words), 77, "none of its platforms has a device", words)
+        for fault in ("endless-texts", "zeros", "ones"):
+            result = fake(fault, *words)
+            check(result.code in (0, 1, 2, 77) and "terminate" not in result.err, f"{fault} {words}: {result.code} {result.err!r}")
+            check("ffffffff:" not in result.out and "memory_bytes                 -1" not in result.out, result.out)
+            check(result.code == 0 or result.err.count("npgpu: ") == 1, f"{fault} {words}: {result.code} {result.err!r}")
+
     # Nobody measures it unasked.
     plan = fake("", "characterize", "--dry-run")
     asked = [line for line in (plan.out + plan.err).splitlines() if "opencl" in line]

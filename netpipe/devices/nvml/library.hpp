@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "netpipe/engine/algorithms.hpp"
+
 namespace npgpu::nvml {
 
 // From NVIDIA's NVML API reference; stable since R450 (the throttle reasons' new name since R535).
@@ -146,7 +148,7 @@ struct Library {
   Result (*conf_compute_settings)(ConfComputeSettings*) = find("nvmlSystemGetConfComputeSettings");
   std::string why_not;  // empty: usable
 
-  std::string text_of(Result result) const { return error_string ? error_string(result) : "unknown error"; }
+  std::string text_of(Result result) const { return said(error_string ? error_string(result) : nullptr); }
 };
 
 // Opened once a process.

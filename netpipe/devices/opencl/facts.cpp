@@ -171,7 +171,8 @@ std::string type_words(cl_device_id device) {
 
 // "0000:3b:00.0": by the standard's extension, else by NVIDIA's or AMD's own.
 std::string pci_bus_id_of(cl_device_id device) {
-  const auto text = [](unsigned domain, unsigned bus, unsigned slot, unsigned function) {
+  const auto text = [](unsigned domain, unsigned bus, unsigned slot, unsigned function) -> std::string {
+    if (bus > 0xff || slot > 0x1f || function > 7) return {};  // no place that a bus has
     return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, slot, function);
   };
   if (const auto pci = value_of<cl_device_pci_bus_info_khr>(device, CL_DEVICE_PCI_BUS_INFO_KHR))
@@ -216,7 +217,9 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.name = text_of(device, CL_DEVICE_NAME).value_or("a device without a name");
   if (const auto board = text_of(device, CL_DEVICE_BOARD_NAME_AMD); board && !board->empty()) info.name = *board;
+  constexpr cl_ulong most_memory = cl_ulong{1} << 50;  // more is no answer
   info.memory_bytes = value_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE).value_or(0);
+  if (info.memory_bytes > most_memory) info.memory_bytes = 0;
   info.uuid = uuid_of(device);
   info.pci_bus_id = pci_bus_id_of(device);
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "netpipe/devices/opencl/inventory.hpp"
+#include "npgpu/vocabulary/units.hpp"
 
 namespace npgpu::opencl {
 
@@ -111,7 +112,8 @@ namespace {
 std::string build_log(cl_program program, cl_device_id device) {
   constexpr std::size_t longest = 400;
   std::size_t bytes = 0;
-  if (library().clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes) != CL_SUCCESS)
+  if (library().clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes) != CL_SUCCESS ||
+      bytes > GiB)
     return {};
   std::string log(bytes, '\0');
   if (library().clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log.data(), nullptr) != CL_SUCCESS)
@@ -152,6 +154,7 @@ std::string Program::binary() const {
   std::size_t bytes = 0;
   check(library().clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, nullptr),
         "clGetProgramInfo");
+  if (bytes > GiB) throw Error(ErrorKind::failed, fmt::format("OpenCL claims a program of {} bytes", bytes));
   std::string text(bytes, '\0');
   char* into = text.data();
   check(library().clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof into, &into, nullptr),

@@ -23,10 +23,15 @@ struct Inventory {
   std::string why_none;
 };
 
+// More than any node has: a driver that says so is not believed.
+constexpr cl_uint most_of_a_kind = 4096;
+
 // A platform whose driver fails hides no other's devices.
 std::vector<cl_device_id> devices_of(cl_platform_id platform) {
   cl_uint count = 0;
-  if (library().clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) return {};
+  if (library().clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS ||
+      count > most_of_a_kind)
+    return {};
   std::vector<cl_device_id> devices(count);
   if (library().clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr) != CL_SUCCESS) return {};
   return devices;
@@ -49,6 +54,7 @@ Inventory take_inventory() {
                           "or name its folder in OCL_ICD_VENDORS",
                           l.file)
             : fmt::format("{} does not list its platforms: {}", l.file, name_of(result))};
+  if (count > most_of_a_kind) return {{}, fmt::format("{} claims {} platforms", l.file, count)};
   std::vector<cl_platform_id> platforms(count);
   if (const cl_int listed = l.clGetPlatformIDs(count, platforms.data(), nullptr); listed != CL_SUCCESS)
     return {{}, fmt::format("{} does not list its platforms: {}", l.file, name_of(listed))};
@@ -75,7 +81,7 @@ const Inventory& found_once() {
 
 template <class Of, class What, class Ask> std::optional<std::string> text_by(Ask ask, Of of, What what) {
   std::size_t bytes = 0;
-  if (ask(of, what, 0, nullptr, &bytes) != CL_SUCCESS || bytes == 0) return std::nullopt;
+  if (ask(of, what, 0, nullptr, &bytes) != CL_SUCCESS || bytes == 0 || bytes > MiB) return std::nullopt;
   std::string text(bytes, '\0');
   if (ask(of, what, bytes, text.data(), nullptr) != CL_SUCCESS) return std::nullopt;
   text.resize(std::min(text.size(), text.find('\0')));
