@@ -33,18 +33,9 @@ namespace {
 
 // "axpy=2GFLOP,12GB,fp64"
 AppKernelCount parse_count_of_kernel(const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  const auto words = equals == std::string::npos || equals == 0 ? std::vector<std::string>{}
-                                                                : split_words("counts", text.substr(equals + 1));
-  if (words.size() < 2 || words.size() > 3)
-    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' is no kernel of a recorded application; write "
-                                              "NAME=FLOP,BYTES or NAME=FLOP,BYTES,TYPE, as in axpy=2GFLOP,12GB",
-                                              text));
-  AppKernelCount count{text.substr(0, equals), parse_operations("counts", words[0]),
-                       static_cast<double>(parse_size("counts", words[1]))};
-  if (words.size() > 2) count.type = parse_name<DataType>("counts", words[2]);
-  if (!(count.flops > 0) && !(count.bytes > 0))
-    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' does no operation and moves no byte", text));
+  const CountedWords c = parse_counted(text, 1, "NAME=FLOP,BYTES or NAME=FLOP,BYTES,TYPE, as in axpy=2GFLOP,12GB");
+  AppKernelCount count{c.name, c.flops, c.bytes};
+  if (!c.more.empty()) count.type = parse_name<DataType>("counts", c.more[0]);
   return count;
 }
 

@@ -191,4 +191,19 @@ std::vector<std::string> split_names(std::string_view option, std::string_view t
   return names;
 }
 
+CountedWords parse_counted(const std::string& text, std::size_t words, std::string_view form) {
+  const std::size_t equals = text.rfind('=');
+  auto all = equals == std::string::npos || equals == 0 ? std::vector<std::string>{}
+                                                        : split_words("counts", text.substr(equals + 1));
+  if (all.size() < 1 + words || all.size() > 2 + words)
+    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' is no kernel; write {}", text, form));
+  CountedWords counted{text.substr(0, equals),
+                       parse_operations("counts", all[0]),
+                       static_cast<double>(parse_size("counts", all[1])),
+                       {all.begin() + 2, all.end()}};
+  if (!(counted.flops > 0) && !(counted.bytes > 0))
+    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' does no operation and moves no byte", text));
+  return counted;
+}
+
 }  // namespace npgpu::cli

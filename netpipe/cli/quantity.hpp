@@ -33,8 +33,18 @@ double parse_operations(std::string_view option, std::string_view text);
 double parse_number(std::string_view option, std::string_view text, double min, double max);
 // Words split at commas; empty words refused.
 std::vector<std::string> split_words(std::string_view option, std::string_view text);
+
 // The same, each once: nothing is measured twice because it is named twice.
 std::vector<std::string> split_names(std::string_view option, std::string_view text);
+
+// A kernel that --counts describes: NAME=FLOP,BYTES and `words` more, of which the last may be left out.
+struct CountedWords {
+  std::string name;
+  double flops = 0, bytes = 0;
+  std::vector<std::string> more;
+};
+// `form`: what to write, for the error.
+CountedWords parse_counted(const std::string& text, std::size_t words, std::string_view form);
 
 // An enumerator by its name, and a list of them.
 template <class E> E parse_name(std::string_view option, std::string_view text) {

@@ -32,19 +32,11 @@ std::string roof_of_type(const std::string& word) {
 
 // "mine=2TFLOP,80GB,40ms,fp64"
 UserKernel parse_kernel(const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  const auto words = equals == std::string::npos || equals == 0 ? std::vector<std::string>{}
-                                                                : split_words("counts", text.substr(equals + 1));
-  if (words.size() < 3 || words.size() > 4)
-    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' is no kernel; write NAME=FLOP,BYTES,TIME or "
-                                              "NAME=FLOP,BYTES,TIME,TYPE, as in mine=2TFLOP,80GB,40ms",
-                                              text));
-  UserKernel kernel{.name = text.substr(0, equals), .time = parse_duration("counts", words[2])};
-  kernel.work = {{roof_of_type(words.size() > 3 ? words[3] : "fp32"), parse_operations("counts", words[0])},
-                 {"memory", static_cast<double>(parse_size("counts", words[1]))}};
-  if (!(kernel.operations() > 0) && !(kernel.bytes() > 0))
-    throw Error(ErrorKind::usage, fmt::format("--counts: '{}' does no operation and moves no byte", text));
-  return kernel;
+  const CountedWords c =
+      parse_counted(text, 2, "NAME=FLOP,BYTES,TIME or NAME=FLOP,BYTES,TIME,TYPE, as in mine=2TFLOP,80GB,40ms");
+  return {.name = c.name,
+          .work = {{roof_of_type(c.more.size() > 1 ? c.more[1] : "fp32"), c.flops}, {"memory", c.bytes}},
+          .time = parse_duration("counts", c.more[0])};
 }
 
 std::vector<UserKernel> kernels_of(const Options& options) {
