@@ -412,6 +412,21 @@ TEST_CASE("traces of healthy devices, simulated and measured, that are edited in
   }
 }
 
+TEST_CASE("errors of before a run are no reason for what is slow in it") {
+  const Trace original = kept("h200_run_a.h5");
+  const Judged before{health_of(original)};
+  for (const bool is_in_run : {false, true}) {
+    Trace trace = original;
+    slow_probes(trace, "bandwidth", 4.0 / 3);
+    set(trace, "gpu0", {{"ecc_uncorrected_volatile", whole(is_in_run ? 0 : 2)}});
+    set(trace, "gpu0_after", {{"ecc_uncorrected_volatile", whole(2)}});
+    const Judged found{health_of(trace)};
+    const Words causes = found.causes(before.metrics());
+    CHECK(causes.contains("memory_errors") == is_in_run);
+    CHECK(causes.size() >= 2);  // the errors, and what is slow
+  }
+}
+
 TEST_CASE("each GPU of a node is judged, and each kind of measurement, also where it is the only one") {
   using Bad = std::set<std::pair<std::string, std::string>>;
   const auto bad_of = [](const Trace& trace) {

@@ -176,10 +176,13 @@ Maybe repaired_memory(const Findings& findings) {
 
 Maybe failing_memory(const Findings& findings) {
   if (Maybe repaired = repaired_memory(findings)) return repaired;
+  // Errors of before this run are no reason for what is slow in it.
+  const char* const counters[] = {"ecc_uncorrected_volatile", "remapped_rows_uncorrected"};
   for (const char* metric : {"ecc_uncorrected", "remapped_rows"})
-    if (auto bad = if_bad(findings, metric, "memory_errors", "the memory has errors, and their repair takes time",
-                          "reset the GPU; replace it if errors go on"))
-      return bad;
+    if (std::ranges::any_of(counters, [&](const char* one) { return findings.device.rise(one) > 0; }))
+      if (auto bad = if_bad(findings, metric, "memory_errors", "the memory has errors, and their repair takes time",
+                            "reset the GPU; replace it if errors go on"))
+        return bad;
   return std::nullopt;
 }
 
