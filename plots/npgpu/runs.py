@@ -22,7 +22,7 @@ def opened(name):
     try:
         with h5py.File(path, "r") as file:
             yield file
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
+    except (OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
         raise BadTrace(f"{name}: {flaw(path, str(error))}") from None
 
 

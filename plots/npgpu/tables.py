@@ -67,7 +67,8 @@ def files_of(traces):
 
 def kinds_of(path):
     with open_run(path) as file:
-        return [kind for kind in KINDS if any(len(series["visits"]) for series in file.get(kind, {}).values())]
+        # Lists: an iteration over a group of h5py holds its lock, and an error would leave it held for all threads.
+        return [kind for kind in KINDS if any(len(series["visits"]) for series in list(file.get(kind, {}).values()))]
 
 
 def counts(column):
