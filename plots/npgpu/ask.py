@@ -68,7 +68,7 @@ def paths_of(traces: Any) -> list[str]:
 
 
 class Check:
-    """What npgpu check says: `verdict` (ok, slow, broken, undecided, not-judged, failed-to-run), `reason`, `findings`,
+    """What npgpu check says: `verdict` (ok, slow, broken, undecided, not judged, failed to run), `reason`, `findings`,
     `key_figures` and `gpus` as data frames, and all of it as `document`."""
 
     def __init__(self, document: dict[str, Any]):

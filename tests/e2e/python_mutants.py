@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 24 // int(os.environ.get("STRIDE", "1"))  # fewer under sanitizers
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-RANK = ["ok", "undecided", "not-judged", "slow", "failed-to-run", "broken"]  # from what is said on nothing wrong to the worst
+RANK = ["ok", "undecided", "not judged", "slow", "failed to run", "broken"]  # from what is said on nothing wrong to the worst
 KINDS = ("transfers", "probes", "jobs", "calls")
 check = Checks()
 
