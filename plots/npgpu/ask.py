@@ -113,8 +113,9 @@ class Comparison:
     def __init__(self, document: dict[str, Any]):
         self.document = document
         self.outcome: str = document["outcome"]
-        self.figures = frame(document["figures"], ["name", "at", "unit", *CHANGE])
-        self.cases = frame([{**case, **part} for case in document["cases"] for part in case["parts"]],
+        # Other hardware is not compared, and has neither.
+        self.figures = frame(document.get("figures", []), ["name", "at", "unit", *CHANGE])
+        self.cases = frame([{**case, **part} for case in document.get("cases", []) for part in case["parts"]],
                            ["kind", "name", "title", "lane", "class", "first", "last", "points", *CHANGE])
         self.key_figures = frame([{"side": side, "file": run["file"], **one} for side in "ab" for run in document[side]
                                   for one in run["key_figures"]], ["side", "file", *KEY_FIGURES])

@@ -56,6 +56,8 @@ may, june = (os.path.join(SOURCE, "data/traces", f"h100_quick_{x}.h5") for x in 
 change = npgpu.compare(may, [june])
 check(change.outcome == change.document["outcome"] and len(change.figures) > 20 and len(change.cases) > 60, repr(change))
 check(set(change.key_figures["side"]) == {"a", "b"} and set(change.changed["verdict"]) <= {"slower", "faster"}, "both sides")
+other = npgpu.compare(may, os.path.join(SOURCE, "data/traces/h200_check.h5"))
+check(other.outcome == "other-hardware" and other.figures.empty and other.cases.empty and other.changed.empty, repr(other))
 check("npgpu compare" not in (refusal(lambda: npgpu.compare(may, "nosuch.h5")) or "npgpu compare"), "what is refused is said")
 with folder() as where:
     kept = [os.path.join(where, f"{name}.h5") for name in ("fine", "sick")]
