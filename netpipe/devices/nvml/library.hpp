@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "netpipe/engine/algorithms.hpp"
-
 namespace npgpu::nvml {
 
 // From NVIDIA's NVML API reference; stable since R450 (the throttle reasons' new name since R535).
@@ -148,7 +146,10 @@ struct Library {
   Result (*conf_compute_settings)(ConfComputeSettings*) = find("nvmlSystemGetConfComputeSettings");
   std::string why_not;  // empty: usable
 
-  std::string text_of(Result result) const { return said(error_string ? error_string(result) : nullptr); }
+  std::string text_of(Result result) const {
+    const char* const text = error_string ? error_string(result) : nullptr;
+    return text ? text : "unknown error";
+  }
 };
 
 // Opened once a process.
