@@ -31,11 +31,12 @@ using namespace npgpu::fuzz;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr double longest_s = 10;       // of processors, which a busy machine does not use up
 constexpr double longest_wait_s = 60;  // should it wait for something
 #ifdef __SANITIZE_ADDRESS__
+constexpr double longest_s = 40;        // of processors, which a busy machine does not use up; a round asks twice
 constexpr long most_kib = 3000 * 1000;  // of which shadows and quarantine take most; no limit of memory holds there
 #else
+constexpr double longest_s = 10;
 constexpr long most_kib = 1000 * 1000;
 #endif
 constexpr std::size_t rounds_of_child = 500;  // what a process gathers ends with it
