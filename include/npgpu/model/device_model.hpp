@@ -101,8 +101,8 @@ struct KernelTime {
 // where `in_flight` is 0), and the model's own error: 4 % shorter to 10 % longer where arithmetic bounds it, 7 to 11 %
 // where memory does, 11 to 16 % in loops, 9 to 11 % where both count, 20 % of fp16 and bf16, and 17 % or more where
 // `in_flight` is 0. So far off were 95 % of kernels on an H200 (see docs/dev/predictions.md). Throws Error(usage) where
-// the counts are of no kernel, no block fits the device, or a
-// figure that it takes is not known: the sentence names the probe that measures it.
+// the counts are of no kernel, no block fits the device, or a figure that it takes is not known: the sentence names the
+// probe that measures it.
 KernelTime time_of_kernel(const DeviceModel&, const KernelCounts&);
 
 // The likely time alone: without intervals, for sweeps.
