@@ -53,7 +53,9 @@ std::optional<ProbeCase> question_of(const Probe& probe, const EnergyCase& c) {
 }
 
 std::optional<Shape> shape_of(const Probe& probe, const ProbeCase& question) {
-  if (question.space != Space::l1 && question.space != Space::l2) return filling_shape(probe.shapes(question));
+  const bool is_read = question.space == Space::global && question.operation == Operation::read;
+  if (question.space != Space::l1 && question.space != Space::l2)
+    return filling_shape(probe.shapes(question), is_read ? Fill::light : Fill::usual);
   const auto sets = probe.default_shapes(question);  // the smallest of them the cache surely holds
   if (sets.empty()) return std::nullopt;
   return sets.front();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -19,14 +20,17 @@
 namespace npgpu {
 
 // The shape that fills a device: whole warps on all units; of these in most memory, with one access of 16 B or most
-// chains in flight, the most blocks. On an H200 it comes within 0.3 % of the best of all shapes. Nothing where no shape
-// is on several units.
-inline std::optional<Shape> filling_shape(const std::vector<Shape>& shapes) {
+// chains in flight, the most blocks. On an H200 it comes within 0.3 % of the best of all shapes. A light one has the
+// fewest blocks, which stay, with most accesses in flight: reads come within 1.5 % there, for a fifth less energy a
+// byte; writes and copies are a tenth slower. Nothing where no shape is on several units.
+enum class Fill { usual, light };
+inline std::optional<Shape> filling_shape(const std::vector<Shape>& shapes, Fill fill = Fill::usual) {
   constexpr std::uint32_t usual_threads = 256;
-  const auto reach = [](const Shape& s) {
-    const int ilp = static_cast<int>(s.ilp);
+  const bool is_light = fill == Fill::light;
+  const auto reach = [is_light](const Shape& s) {
+    const auto ilp = std::int64_t{s.ilp}, blocks = std::int64_t{s.blocks};
     return std::tuple(s.blocks > 1, s.stride == 1, s.threads == usual_threads, s.bytes, s.access_bytes,
-                      s.bytes ? -ilp : ilp, s.blocks);
+                      is_light || !s.bytes ? ilp : -ilp, is_light ? -blocks : blocks);
   };
   const auto best = std::ranges::max_element(shapes, {}, reach);
   if (best == shapes.end() || best->blocks < 2) return std::nullopt;

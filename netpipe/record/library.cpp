@@ -293,15 +293,19 @@ void say(const std::string& trouble) {
   write_pending();
 }
 
+std::string why_refused(Result result) {
+  if (result == other_profiler)
+    return "another profiler (nsys, ncu, compute-sanitizer, cuda-gdb or torch.profiler) has this process: leave it out";
+  if (result == confidential) return "the GPU is in confidential mode, which forbids recording";
+  return "CUPTI refuses to record: its error " + std::to_string(result);
+}
+
 bool enable_all() {
   for (const Kind kind : recorded_kinds) {
     const Result result = cupti.enable(kind);
     // What a process can do without: peers' copies and waits are in few versions' refusals.
     if (result == success || kind == peer_copy_kind || kind == synchronization_kind) continue;
-    say(result == other_profiler
-            ? "another profiler (nsys, ncu, cuda-gdb or torch.profiler) records this process: leave it out"
-        : result == confidential ? "the GPU is in confidential mode, which forbids recording"
-                                 : "CUPTI refuses to record: its error " + std::to_string(result));
+    say(why_refused(result));
     return false;
   }
   return true;
@@ -409,7 +413,7 @@ void start_recording() {
   most = number_in(most_variable, UINT64_MAX);
   if (!open_file() || !find_cupti()) return;
   if (const Result result = cupti.register_callbacks(request_buffer, complete_buffer); result != success)
-    return say("CUPTI refuses to record: its error " + std::to_string(result));
+    return say(why_refused(result));
   if (!number_in(after_variable, 0) && !enable_all()) return;
   (void)std::atexit(at_end);
   (void)::pthread_atfork(nullptr, nullptr, in_forked_child);

@@ -41,7 +41,7 @@ constexpr const char* cuda_head = R"(@about@
     }                                                                      \
   } while (false)
 
-// Of the whole job; of the whole kernel, alone on the GPU.
+// The sizes of the whole job; the time of the whole kernel, alone on the GPU.
 constexpr std::size_t bytes_in = @in@, bytes_out = @out@;
 constexpr double kernel_ms = @kernel_ms@;
 
@@ -162,8 +162,8 @@ constexpr const char* cuda_whole =
 // ---- Python, with CuPy or PyTorch ----
 
 constexpr const char* python_sizes = R"(
-# Of the whole job; of the whole kernel, alone on the GPU. cut() sets chunks, streams, and the bytes of a chunk (the
-# last chunk may be smaller).
+# The sizes of the whole job; the time of the whole kernel, alone on the GPU. cut() sets chunks, streams, and the
+# bytes of a chunk (the last chunk may be smaller).
 bytes_in, bytes_out = @in@, @out@
 kernel_ms = @kernel_ms@
 

@@ -17,6 +17,12 @@
 
 namespace npgpu::cuda {
 
+bool can_see(int from, int to) {
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, from, to), fmt::format("asking whether cuda:{} can see cuda:{}", from, to));
+  return can != 0;
+}
+
 namespace {
 
 // Pairs that see each other, from and to: asked for twice, the driver would report an error.
@@ -28,24 +34,21 @@ std::set<std::pair<int, int>>& sights() {
 void give_sight(int from, int to) {
   if (sights().contains({from, to})) return;
   make_current(from);
-  check(cudaDeviceEnablePeerAccess(to, 0), fmt::format("giving cuda:{} sight of cuda:{}'s memory", from, to));
+  const cudaError_t result = cudaDeviceEnablePeerAccess(to, 0);
+  if (result == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();  // NCCL was here before
+  else check(result, fmt::format("giving cuda:{} sight of cuda:{}'s memory", from, to));
   sights().emplace(from, to);
 }
 
 void take_sight(int from, int to) {
-  if (!sights().contains({from, to})) return;
+  if (!can_see(from, to)) return;
+  give_sight(from, to);  // so that there is one to take, whoever gave it
   make_current(from);
   check(cudaDeviceDisablePeerAccess(to), fmt::format("taking sight of cuda:{}'s memory from cuda:{}", to, from));
   sights().erase({from, to});
 }
 
 }  // namespace
-
-bool can_see(int from, int to) {
-  int can = 0;
-  check(cudaDeviceCanAccessPeer(&can, from, to), fmt::format("asking whether cuda:{} can see cuda:{}", from, to));
-  return can != 0;
-}
 
 std::optional<std::string> why_no_access(const TransferCase& c) {
   if (c.access == Access::staged) return std::nullopt;
