@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "netpipe/model/kernels/scheduler.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/model/device_model.hpp"
+#include "npgpu/model/predict.hpp"
 #include "npgpu/vocabulary/units.hpp"
 #include "probed.hpp"
 
@@ -117,6 +119,43 @@ TEST_CASE("the time of a kernel, added up by hand") {
   CHECK(ns_of(small_device(4),
               {.bytes = 40e3, .bytes_written = 0, .word_bytes = 160, .blocks = 4, .threads = 64, .in_flight = 1}) ==
         doctest::Approx(400 * std::pow(2, 1 / 2.5)).epsilon(0.01));
+}
+
+TEST_CASE("a scheduler serves its oldest block first") {
+  // An operation lasts 4 cycles and keeps its scheduler for 2, so that two warps fill it.
+  const auto cycles = [](double blocks, double resident, int warps, int schedulers) {
+    return model::operations_of({blocks, resident, warps, schedulers, 2},
+                                [](double in_flight) { return std::max(4.0, 2 * in_flight); });
+  };
+  CHECK(cycles(1, 8, 1, 1) == doctest::Approx(4));
+  CHECK(cycles(2, 8, 1, 1) == doctest::Approx(4));
+  CHECK(cycles(3, 8, 1, 1) == doctest::Approx(8));  // the third waits until the first two have ended
+  CHECK(cycles(1, 8, 3, 1) == doctest::Approx(6));  // three of one block share
+  // 2, 1 and 2 warps of three blocks: two, then one beside a half of the others, then the rest of these.
+  CHECK(cycles(3, 8, 6, 4) == doctest::Approx(10));
+  CHECK(cycles(4, 1, 1, 4) == doctest::Approx(16));  // one block at once
+  CHECK(cycles(1e6, 16, 4, 4) == doctest::Approx(2e6).epsilon(1e-4));
+}
+
+TEST_CASE("kernels of few warps that an H200 timed") {
+  const MeasuredCosts twin = costs_of_spec(devices::find("sim:twins/h200"));
+  const auto us = [&](DataType type, std::uint64_t blocks, std::uint32_t threads, std::uint32_t in_flight,
+                      double operations, std::uint32_t shared = 0) {
+    const double all = 2 * operations * static_cast<double>(blocks) * threads;
+    const KernelCounts counts{.flops = all,
+                              .type = type,
+                              .blocks = blocks,
+                              .threads = threads,
+                              .shared_bytes = shared,
+                              .in_flight = in_flight,
+                              .source_registers = type == DataType::fp64 ? 2u : 3u};
+    return 1e6 * likely_time(twin, counts).count();
+  };
+  // tests/bench/frozen_shapes.cu; equal shares would give 55, 87, 88 and 367 us.
+  CHECK(us(DataType::int32, 583, 64, 1, 16384) == doctest::Approx(71.6).epsilon(0.05));
+  CHECK(us(DataType::int32, 534, 128, 1, 16384) == doctest::Approx(104.9).epsilon(0.05));
+  CHECK(us(DataType::int32, 669, 96, 1, 16384, 48 << 10) == doctest::Approx(104.3).epsilon(0.05));
+  CHECK(us(DataType::fp64, 1333, 256, 1, 16384, 48 << 10) == doctest::Approx(401.4).epsilon(0.05));
 }
 
 TEST_CASE("what bounds a kernel, and what cannot be known") {
