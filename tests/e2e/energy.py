@@ -67,6 +67,10 @@ with folder() as where:
     check(len(table) == 21 and set(table["unit"]) == {"W", "pJ"}, f"{len(table)} rows, {set(table['unit'])}")
     real = figures(os.path.join(SOURCE, "data", "traces", "h200_energy.h5"))
     check(140 < real["read memory (random)"]["each_pj"]["value"] < 150, real["read memory (random)"])
+    light = figures(os.path.join(SOURCE, "data", "traces", "h200_read.h5"))
+    # Plain kernels on the same card: 83.4 to 84.0 and 129.5 to 136.2 pJ.
+    check(81 < light["read memory (zeros)"]["each_pj"]["value"] < 86, light["read memory (zeros)"])
+    check(128 < light["read memory (random)"]["each_pj"]["value"] < 138, light["read memory (random)"])
     check(real["wgmma fp16 (random)"]["clock_lowered"] and not real["fma fp32 (random)"]["clock_lowered"], "clocks")
     drawn = python("-m", "npgpu.plots", "energy", at("operands.h5"), "-o", at("energy.png"))
     check(drawn.returncode == 0 and os.path.getsize(at("energy.png")) > 5000, drawn.stderr)
