@@ -70,6 +70,7 @@ std::string twin_of(const Trace& trace, const MeasuredCosts& m, const std::strin
   twin["links"]["h2d"]["pinned"] = link_of(m.costs.copy_h2d, m.costs.gap.h2d);
   twin["links"]["d2h"]["pinned"] = link_of(m.costs.copy_d2h, m.costs.gap.d2h);
   twin["links"]["d2d"]["rate_gb_s"] = m.at("memory_gb_s") / 2;
+  twin["links"]["d2d"]["latency_us"] = m.at("empty_kernel_us", 0);  // a copy within the device is a kernel
   twin["copy_engines"] = m.costs.copy_engines;
   twin["duplex"]["sl_h"] = m.costs.duplex_slowdown_h2d;
   twin["duplex"]["sl_d"] = m.costs.duplex_slowdown_d2h;

@@ -134,12 +134,13 @@ class KernelMeasuring {
   void schedulers(const std::vector<ProbeResult>& rates, double one_all) {
     double least = not_measured;
     double best = 4;
+    const double of_warp = 2 * warp_lanes * at("shader_clock_mhz") * 1e6 / at("fma_latency_cycles");  // by latency
     for (const double s : {1.0, 2.0, 4.0, 8.0}) {
       std::vector<double> errors;
       for (const ProbeResult& r : rates) {
         if (r.axes.blocks != 1 || r.axes.ilp < 4 || r.axes.threads < warp_lanes) continue;
         const double warps = std::ceil(r.axes.threads / warp_lanes);
-        const double rate = std::min(one_all, one_all * warps / s / std::ceil(warps / s));
+        const double rate = std::min(one_all * warps / s / std::ceil(warps / s), warps * r.axes.ilp * of_warp);
         errors.push_back(std::abs(rate / r.rate.value - 1));
       }
       if (errors.empty()) return;
@@ -318,7 +319,13 @@ std::vector<DeviceModel> device_models(const Trace& trace) {
     if (!is_asked || list.front()->question.device == "host") continue;
     KernelMeasuring(list, all.emplace_back()).measure();
     DeviceModel& device = all.back();
-    device.compute_capability = model::capability_of(trace, device.device);
+    const Facts facts = model::facts_of(trace, device.device);
+    device.compute_capability = text_fact(facts, "compute_capability");
+    // What a simulated device does not show by its times: it has no events, which take theirs, and reads registers
+    // free.
+    for (const char* key : {"empty_kernel_us", "register_reads_per_cycle"})
+      if (const double told = number_fact(facts, key); device.simulated && told > 0)
+        device.figures[key] = {told, told, told, {}, "the spec"};
     // 8192 multiply-adds of three registers that wait for each other took 1.98 times as long as such of two where all
     // schedulers were busy in fp32, 1.5 times in fp64, and no longer in int32: tests/bench/foreign_kernels.cu.
     if (device.compute_capability == "9.0" && !device.simulated)

@@ -179,6 +179,7 @@ std::array<Parameter, 2> rate_and_part(Parameter rate, double limit, const std::
                                        std::string meaning_of_part);
 
 void add_note(std::string& note, const std::string& what);
+Facts facts_of(const Trace&, const std::string& device);  // none where the trace does not say
 // "9.0", of a GPU of NVIDIA; empty where the trace does not say.
 std::string capability_of(const Trace&, const std::string& device);
 // "not reported by the driver"; of a host by the system, of a simulated device by its spec.

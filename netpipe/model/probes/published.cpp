@@ -86,10 +86,13 @@ Standing standing_of(const PublishedFigure& f, const Estimate& ours, double thei
 
 }  // namespace
 
-std::string model::capability_of(const Trace& trace, const std::string& device) {
+Facts model::facts_of(const Trace& trace, const std::string& device) {
   for (const auto& [group, facts] : trace.provenance)
-    if (text_fact(facts, "id") == device) return text_fact(facts, "compute_capability");
+    if (text_fact(facts, "id") == device) return facts;
   return {};
+}
+std::string model::capability_of(const Trace& trace, const std::string& device) {
+  return text_fact(facts_of(trace, device), "compute_capability");
 }
 
 std::vector<PublishedTable> published(const Trace& trace, const std::vector<DeviceParameters>& derived) {
