@@ -67,9 +67,10 @@ CollectiveResult result_of_size(const CollectiveSeries& series, const Collective
   }
   const ByVisit us = collective_times(series, point);
   model::set_times(r, us, series);
-  // By its own visits alone: of two points of the same time one waits for launches, which drift, and the other for
-  // links.
+  // What drifts within a run is in its own visits alone: of two points of the same time one waits for launches, and the
+  // other for links. What differs from run to run comes besides.
   r.time_us = median_over_visits(us, "us");
+  if (!series.simulated) r.time_us = with_drift(r.time_us, run_to_run(class_of(series.question)).at(r.time_us.value));
   r.unsteady = half_width(r.time_us) > least_unsteady;
   if (!r.is_timed) {
     r.why = "no usable trial";
