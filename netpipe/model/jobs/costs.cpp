@@ -292,7 +292,7 @@ void CostMeasuring::kernels() {
   for (const JobResult& s : points_.find(empty))
     if (s.axes.chunks == 1) {
       empty_kernel_us_ = s.time_us.value;
-      // Nobody asks where no probe tells of kernels; and a simulated device has said it.
+      // Without probes of kernels nothing needs it. The spec of a simulated device states it.
       if (out_.figures.empty() || out_.figures.contains("empty_kernel_us")) continue;
       Estimate& figure = out_.figures["empty_kernel_us"] = s.time_us;
       figure.method = "a kernel of one block that comes and goes, streams --experiment overheads";

@@ -321,8 +321,7 @@ std::vector<DeviceModel> device_models(const Trace& trace) {
     DeviceModel& device = all.back();
     const Facts facts = model::facts_of(trace, device.device);
     device.compute_capability = text_fact(facts, "compute_capability");
-    // What a simulated device does not show by its times: it has no events, which take theirs, and reads registers
-    // free.
+    // The times of a simulated device do not show these: it has no overhead of events, and registers cost nothing.
     for (const char* key : {"empty_kernel_us", "register_reads_per_cycle"})
       if (const double told = number_fact(facts, key); device.simulated && told > 0)
         device.figures[key] = {told, told, told, {}, "the spec"};

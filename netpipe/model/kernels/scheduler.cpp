@@ -10,7 +10,8 @@ namespace npgpu {
 namespace {
 
 constexpr int most_schedulers = 8;
-constexpr double last_waves = 3;  // that are played one by one
+constexpr double last_waves = 3;      // that are played one by one
+constexpr double most_resident = 64;  // no GPU holds more blocks; where its limits are not known, all would be
 constexpr double nothing = 1e-9;
 
 using PerScheduler = std::array<double, most_schedulers>;
@@ -25,7 +26,8 @@ struct Block {
 
 double model::operations_of(const ScheduledBlocks& of, const std::function<double(double)>& operation) {
   const int schedulers = std::clamp(of.schedulers, 1, most_schedulers);
-  const double on_each = static_cast<double>(of.block_warps) / schedulers, resident = std::max(1.0, of.resident);
+  const double on_each = static_cast<double>(of.block_warps) / schedulers,
+               resident = std::clamp(of.resident, 1.0, most_resident);
   // While blocks come and go, the schedulers stay as full as they can be.
   const double before = std::max(0.0, std::floor(of.blocks / resident) - last_waves) * resident;
   const double usual = std::clamp(resident * on_each, 1.0, std::max(1.0, of.filling));

@@ -13,11 +13,9 @@ struct ScheduledBlocks {
 };
 
 // How long these blocks take, in the time of an operation, where each warp issues operations that wait for one another.
-// `operation`: the time of one, where so many warps of a scheduler are in flight. Warps go to
-// schedulers in turn. A scheduler serves its oldest block first,
-// and the warps of a block alike: so 420 kernels of an H200 ran (tests/bench/frozen_shapes.cu). Three blocks with a
-// warp each, of which two fill a scheduler, take twice as long as two; by equal shares it would be one and a half
-// times.
+// `operation` is the time of one while so many warps of a scheduler are in flight. Warps go to schedulers in turn. A
+// scheduler serves its oldest block first, and the warps of a block alike: 420 kernels of an H200 ran like that
+// (tests/bench/frozen_shapes.cu). Three blocks of one warp each take twice as long as two, if two fill the scheduler.
 double operations_of(const ScheduledBlocks&, const std::function<double(double)>& operation);
 
 }  // namespace npgpu::model
