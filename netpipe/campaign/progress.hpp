@@ -47,9 +47,13 @@ struct PointProgress {
     return clocks_mhz.size() >= 2 && std::abs(mhz / median(clocks_mhz) - 1) > 0.02;
   }
   std::vector<const Visited*> counted() const {
-    std::vector<const Visited*> all;
-    for (const Visited& visit : visits) all.push_back(&visit);
-    return visits_that_count(all, [](const Visited* visit) { return visit->causes; });
+    std::vector<std::uint32_t> causes_of_visits;
+    for (const Visited& visit : visits) causes_of_visits.push_back(visit.causes);
+    const std::uint32_t left_out = causes_left_out(causes_of_visits);
+    std::vector<const Visited*> some;
+    for (const Visited& visit : visits)
+      if ((visit.causes & left_out) == 0) some.push_back(&visit);
+    return some;
   }
   bool is_disturbed() const {
     return std::ranges::any_of(counted(), [](const Visited* visit) { return visit->causes != 0; });

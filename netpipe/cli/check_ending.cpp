@@ -67,19 +67,18 @@ Plan restricted_to(const Plan& plan, const PointNames& names) {
   Plan some;
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : plan.of<K>()) {
+      std::set<std::string> asked, named;  // cases of a name; those of which a step has it
+      for (const auto& [of_case, point] : names) asked.insert(of_case);
+      const auto is_named = [&](const Step<K>& step) {
+        return names.contains({title(step.question), text_of(step.axes)});
+      };
+      for (const Step<K>& step : batch.steps)
+        if (is_named(step)) named.insert(title(step.question));
       Batch<K> kept = batch;
-      kept.steps.clear();
-      for (const typename K::Case& question : batch.cases()) {
-        std::vector<Step<K>> all, named;
-        std::ranges::copy_if(batch.steps, std::back_inserter(all),
-                             [&](const Step<K>& step) { return step.question == question; });
-        const std::string case_title = title(question);
-        std::ranges::copy_if(all, std::back_inserter(named), [&](const Step<K>& step) {
-          return names.contains({case_title, text_of(step.axes)});
-        });
-        const bool is_asked = std::ranges::any_of(names, [&](const auto& name) { return name.first == case_title; });
-        if (is_asked) std::ranges::copy(named.empty() ? all : named, std::back_inserter(kept.steps));
-      }
+      std::erase_if(kept.steps, [&](const Step<K>& step) {
+        const std::string of_case = title(step.question);
+        return named.contains(of_case) ? !is_named(step) : !asked.contains(of_case);
+      });
       if (!kept.steps.empty()) some.of<K>().push_back(std::move(kept));
     }
   });

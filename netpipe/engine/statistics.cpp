@@ -99,7 +99,7 @@ template <class K> void add_series(ClassDrift& of_class, const Series<K>& series
   if (is_beside(series.question)) return;  // what moves it is the second process
   for (const Point<K>& point : points_of(series)) {
     ClassDrift::Visits visits;
-    for (const Visit<K>* visit : point.counted())
+    for (const VisitInfo* visit : point.counted())
       if (const auto us = trial_times<K>(series.question, samples_of(series, *visit)); !us.empty())
         visits.emplace_back(visit->round, median(us));
     of_class.add(visits);
@@ -110,7 +110,7 @@ template <class K> void add_series(ClassDrift& of_class, const Series<K>& series
 template <class K> void add_half_widths(std::vector<double>& all, const Series<K>& series) {
   for (const Point<K>& point : points_of(series)) {
     ByVisit us;
-    for (const Visit<K>* visit : point.counted())
+    for (const VisitInfo* visit : point.counted())
       us.push_back(trial_times<K>(series.question, samples_of(series, *visit)));
     const Estimate e = median_over_visits(us, "us");
     if (const double half = half_width(with_drift(e, series.drift.at(e.value))); std::isfinite(half))

@@ -49,7 +49,7 @@ template <class K>
 std::vector<double> by_visit(const Series<K>& series, const Point<K>& point, double figure, bool is_rate,
                              std::uint32_t lane = every_lane) {
   std::vector<double> each;
-  for (const Visit<K>* visit : point.counted()) {
+  for (const VisitInfo* visit : point.counted()) {
     const auto all = samples_of(series, *visit);
     std::vector<typename K::Sample> some(all.begin(), all.end());
     if constexpr (requires(const typename K::Sample& sample) { sample.lane; })

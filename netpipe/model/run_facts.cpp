@@ -68,7 +68,7 @@ BusySibling busy_sibling(const Trace& trace) {
     for (const Series<K>& series : trace.of<K>())
       for (const Point<K>& point : points_of(series)) {
         std::vector<double> quiet_us, shared_us;
-        for (const Visit<K>* visit : point.visits) {
+        for (const VisitInfo* visit : point.visits) {
           const std::vector<double> times = trial_times<K>(series.question, samples_of(series, *visit));
           if (times.empty()) continue;
           if (visit->causes() == 0) quiet_us.push_back(median(times));

@@ -44,8 +44,12 @@ template <class K> void samples(std::ostream& out, const std::vector<Series<K>>&
     const Row front = row_of(all[i], i);
     for (const auto& sample : all[i].samples) {
       Row row = front;
-      if (sample.visit < all[i].visits.size()) row.add_fields(all[i].visits[sample.visit]);
-      else row.template add_empty<Visit<K>>();  // its empty fields say that it belongs to no visit
+      if (sample.visit < all[i].visits.size()) {
+        const Visit<K>& visit = all[i].visits[sample.visit];
+        row.add_fields(visit.axes).add_fields(static_cast<const VisitInfo&>(visit));
+      } else {  // its empty fields say that it belongs to no visit
+        row.template add_empty<typename K::Axes>().template add_empty<VisitInfo>();
+      }
       row.add_fields(sample).end(out);
     }
   }
@@ -105,17 +109,28 @@ std::string words_of(std::uint32_t causes) {
   return words;
 }
 
-template <class K> std::string disturbers_text(const Point<K>& point) {
+std::string disturbers_text(const PointInfo& point) {
   const auto all = disturbers_of(point);
   return point.disturbed() ? fmt::format("{}", fmt::join(all, ";")) : "";
 }
 
 // NaN where no visit knows it.
-template <class K> double median_of(const std::vector<const Visit<K>*>& visits, double Telemetry::*what) {
+double median_of(const std::vector<const VisitInfo*>& visits, double Telemetry::*what) {
   std::vector<double> values;
-  for (const Visit<K>* visit : visits)
+  for (const VisitInfo* visit : visits)
     if (std::isfinite(visit->telemetry.*what)) values.push_back(visit->telemetry.*what);
   return values.empty() ? not_measured : median(values);
+}
+
+void add_figure(Row& row, const Estimate& figure, std::string_view counts, const ResultInfo& r,
+                const PointInfo& point) {
+  const auto counted = point.counted();
+  row.add(r.lane, figure.value, figure.low, figure.high, figure.unit, counts)
+      .add(r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us)
+      .add(point.visits.size(), counted.size(), r.trials)
+      .add(median_of(counted, &Telemetry::sm_clock_mhz), median_of(counted, &Telemetry::memory_clock_mhz),
+           median_of(counted, &Telemetry::power_w), median_of(counted, &Telemetry::temperature_c))
+      .add(r.stop, words_of(r.causes), disturbers_text(point), r.why);
 }
 
 template <class K> void summary_of(std::ostream& out, const Trace& trace) {
@@ -128,18 +143,10 @@ template <class K> void summary_of(std::ostream& out, const Trace& trace) {
         .add(all[i].device_uuid, all[i].device_name, all[i].simulated);
     const auto points = points_by_axes(all[i]);
     for (const Result<K>& r : results(all[i])) {
-      const Estimate figure = K::figure(all[i].question, r);
-      const Point<K>& point = points.at(r.axes);
-      const auto counted = point.counted();
-      Row(front)
-          .add_fields(r.axes)
-          .add(r.lane, figure.value, figure.low, figure.high, figure.unit, K::counted(all[i].question, r))
-          .add(r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us)
-          .add(point.visits.size(), counted.size(), r.trials)
-          .add(median_of(counted, &Telemetry::sm_clock_mhz), median_of(counted, &Telemetry::memory_clock_mhz),
-               median_of(counted, &Telemetry::power_w), median_of(counted, &Telemetry::temperature_c))
-          .add(r.stop, words_of(r.causes), disturbers_text(point), r.why)
-          .end(out);
+      Row row = front;
+      add_figure(row.add_fields(r.axes), K::figure(all[i].question, r), K::counted(all[i].question, r), r,
+                 points.at(r.axes));
+      row.end(out);
     }
   }
 }

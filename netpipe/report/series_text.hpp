@@ -25,7 +25,7 @@ std::vector<TransferResult> of_lane(std::vector<TransferResult>, std::uint32_t l
 class Marks {
  public:
   template <class K> std::string take(const Point<K>& point, bool unsteady, bool usable = true) {
-    for (const Visit<K>* visit : point.visits) void_trials_ += visit->void_trials;
+    for (const VisitInfo* visit : point.visits) void_trials_ += visit->void_trials;
     disturbers_.merge(disturbers_of(point));
     return take(unsteady, point.disturbed(), usable);
   }

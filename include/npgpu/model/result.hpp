@@ -30,8 +30,7 @@ namespace npgpu {
 // One point, on one of its lanes where it has several. Times are of one operation one way: trial time / repeats, halved
 // for pingpong and flag (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or
 // gated, host time otherwise. Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
-template <class K> struct Result : K::Details {
-  typename K::Axes axes{};
+struct ResultInfo {
   std::uint32_t lane = 0;
   std::uint32_t trials = 0;  // that count
   Stop stop = Stop::trials;
@@ -52,6 +51,7 @@ template <class K> struct Result : K::Details {
 
   bool usable() const { return why.empty(); }
 };
+template <class K> struct Result : K::Details, ResultInfo { typename K::Axes axes{}; };
 
 // All points of a series, usable or not, by their axes, then by lane; of the measured lanes, numbered as in lanes().
 // For every K out of Kinds.

@@ -66,7 +66,7 @@ inline constexpr std::array<std::string_view, 9> names_of<TimeClass>{"device-cop
 //   const npgpu::TransferSeries& series = trace.of<npgpu::Transfers>().at(0);
 //   for (const npgpu::TransferPoint& point : npgpu::points_of(series)) {
 //     std::cout << text_of(point.axes) << ":\n";
-//     for (const npgpu::Visit<npgpu::Transfers>* visit : point.counted()) {
+//     for (const npgpu::VisitInfo* visit : point.counted()) {
 //       const auto samples = npgpu::samples_of(series, *visit);
 //       for (const double us : npgpu::trial_times<npgpu::Transfers>(series.question, samples))
 //         std::cout << "  round " << visit->round << ": " << us << " us\n";
@@ -243,82 +243,41 @@ template <class K> std::span<const typename K::Sample> samples_of(const Series<K
 // Whether so many visits are enough for the figures of a point to use them alone.
 constexpr bool are_enough(std::size_t undisturbed, std::size_t visits) { return 2 * undisturbed >= visits; }
 
-// The visits that a point's figures use: the undisturbed ones; else those that nobody else disturbed, as of a device
-// that throttles all the time; else all. Each only where they are at least half of all. `causes_of` gives those of a
-// visit.
-template <class Visit, class CausesOf>
-std::vector<Visit> visits_that_count(const std::vector<Visit>& visits, CausesOf causes_of) {
-  for (const std::uint32_t that_matter : {~std::uint32_t{0}, ~own_causes}) {
-    std::vector<Visit> some;
-    std::ranges::copy_if(visits, std::back_inserter(some),
-                         [&](const Visit& visit) { return (causes_of(visit) & that_matter) == 0; });
-    if (are_enough(some.size(), visits.size())) return some;
-  }
-  return visits;
-}
+// The causes of which none may have disturbed a visit that a point's figures use; 0 where they use all visits. The
+// undisturbed visits are used; else those that nobody else disturbed, as of a device that throttles all the time; else
+// all. Each only where they are at least half of all.
+std::uint32_t causes_left_out(std::span<const std::uint32_t> causes_of_visits);
 
 // A point of a series: its visits, in order of time. REQUIRES: the series outlives it, and does not change.
-template <class K> struct Point {
-  typename K::Axes axes;
-  std::vector<const Visit<K>*> visits;  // never empty
+struct PointInfo {
+  std::vector<const VisitInfo*> visits;  // never empty
 
   double work() const { return visits.front()->work; }
   Stop stop() const { return visits.back()->stop; }
   // The visits that its figures use.
-  std::vector<const Visit<K>*> counted() const {
-    return visits_that_count(visits, [](const auto* visit) { return visit->causes(); });
-  }
+  std::vector<const VisitInfo*> counted() const;
   // The causes that make its figures doubtful; 0 where they use undisturbed visits only.
-  std::uint32_t disturbed() const {
-    std::uint32_t causes = 0;
-    for (const Visit<K>* visit : counted()) causes |= visit->causes();
-    return causes;
-  }
+  std::uint32_t disturbed() const;
 };
+template <class K> struct Point : PointInfo { typename K::Axes axes; };
+
 // The processes that disturbed the visits that its figures use.
-template <class K> std::set<std::string> disturbers_of(const Point<K>& point) {
-  std::set<std::string> all;
-  for (const Visit<K>* visit : point.counted())
-    if (visit->disturber != ShortText()) all.emplace(visit->disturber);
-  return all;
-}
+std::set<std::string> disturbers_of(const PointInfo&);
 // What makes its figures doubtful, in the words of disturbance_text(); empty where they use undisturbed visits only.
-template <class K> std::string disturbance_of(const Point<K>& point) {
-  return disturbance_text(point.disturbed(), disturbers_of(point));
-}
-// The points, in the order of their first visits.
-template <class K> std::vector<Point<K>> points_of(const Series<K>& series) {
-  std::vector<Point<K>> points;
-  std::map<typename K::Axes, std::size_t> known;
-  for (const Visit<K>& visit : series.visits) {
-    const auto [at, is_new] = known.try_emplace(visit.axes, points.size());
-    if (is_new) points.push_back({visit.axes, {}});
-    points[at->second].visits.push_back(&visit);
-  }
-  return points;
-}
-template <class K> std::map<typename K::Axes, Point<K>> points_by_axes(const Series<K>& series) {
-  std::map<typename K::Axes, Point<K>> points;
-  for (Point<K>& point : points_of(series)) points.emplace(point.axes, std::move(point));
-  return points;
-}
+std::string disturbance_of(const PointInfo&);
+// The points, in the order of their first visits. For every K out of Kinds, as what follows.
+template <class K> std::vector<Point<K>> points_of(const Series<K>& series);
+template <class K> std::map<typename K::Axes, Point<K>> points_by_axes(const Series<K>& series);
 template <class K, class Predicate> bool any_sample(const Series<K>& series, const Point<K>& point, Predicate is) {
   return std::ranges::any_of(
-      point.visits, [&](const Visit<K>* visit) { return std::ranges::any_of(samples_of(series, *visit), is); });
+      point.visits, [&](const VisitInfo* visit) { return std::ranges::any_of(samples_of(series, *visit), is); });
 }
 // The number of trials of the visits that count.
-template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
-  std::uint32_t trials = 0;
-  for (const Visit<K>* visit : point.counted()) {
-    const auto samples = samples_of(series, *visit);
-    for (std::size_t i = 0; i < samples.size(); ++i) trials += i == 0 || samples[i].trial != samples[i - 1].trial;
-  }
-  return trials;
-}
+template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<K>& point);
 // The values of a function of samples, by visit, for the visits that count. NaNs are left out.
 template <class K, class ValueOf> ByVisit values_of(const Series<K>& series, const Point<K>& point, ValueOf value_of) {
   ByVisit all;
-  for (const Visit<K>* visit : point.counted()) {
+  for (const VisitInfo* visit : point.counted()) {
     std::vector<double>& values = all.emplace_back();
     for (const auto& sample : samples_of(series, *visit))
       if (const double value = value_of(sample); std::isfinite(value)) values.push_back(value);
@@ -328,20 +287,7 @@ template <class K, class ValueOf> ByVisit values_of(const Series<K>& series, con
 
 // The times of a visit's trials in us per repeat: K::timed() of each.
 template <class K>
-std::vector<double> trial_times(const typename K::Case& question, std::span<const typename K::Sample> samples) {
-  std::vector<double> times;
-  while (!samples.empty()) {
-    const auto& first = samples.front();
-    const auto end = std::ranges::find_if(samples, [&](const auto& one) { return one.trial != first.trial; });
-    const auto count = static_cast<std::size_t>(end - samples.begin());
-    double repeats = 1;
-    if constexpr (requires { first.repeats; }) repeats = static_cast<double>(first.repeats);
-    const double us = microseconds(K::timed(question, samples.first(count))) / repeats;
-    if (std::isfinite(us) && us >= 0) times.push_back(us);
-    samples = samples.subspan(count);
-  }
-  return times;
-}
+std::vector<double> trial_times(const typename K::Case& question, std::span<const typename K::Sample> samples);
 
 // An empty context.
 struct NoContext {

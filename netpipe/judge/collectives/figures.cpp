@@ -26,7 +26,7 @@ double each_of(double us, std::uint64_t repeats) {
 // The operation's time, trial by trial: of the GPU that took longest, or the host's.
 ByVisit collective_times(const CollectiveSeries& series, const CollectivePoint& point) {
   ByVisit all;
-  for (const Visit<Collectives>* visit : point.counted())
+  for (const VisitInfo* visit : point.counted())
     all.push_back(trial_times<Collectives>(series.question, samples_of(series, *visit)));
   return all;
 }
@@ -40,7 +40,7 @@ Estimate bus_rate_of(Estimate e, double factor) {
 std::int32_t always(const CollectiveSeries& series, const CollectivePoint& point,
                     std::int32_t CollectiveSample::*code) {
   std::int32_t found = -1;
-  for (const Visit<Collectives>* visit : point.visits)
+  for (const VisitInfo* visit : point.visits)
     for (const CollectiveSample& s : samples_of(series, *visit)) {
       if (s.*code < 0) continue;
       if (found >= 0 && s.*code != found) return -1;
@@ -52,7 +52,7 @@ std::int32_t always(const CollectiveSeries& series, const CollectivePoint& point
 CollectiveResult result_of_size(const CollectiveSeries& series, const CollectivePoint& point) {
   CollectiveResult r = model::result_of(point);
   r.trials = trials_of(series, point);
-  for (const Visit<Collectives>* visit : point.visits)
+  for (const VisitInfo* visit : point.visits)
     for (const CollectiveSample& s : samples_of(series, *visit))
       if (s.intact == 0 && std::ranges::find(r.wrong_lanes, s.lane) == r.wrong_lanes.end())
         r.wrong_lanes.push_back(s.lane);

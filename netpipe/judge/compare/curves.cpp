@@ -57,13 +57,13 @@ template <class K> class Excerpt {
     some_.question = of.question;
     static_cast<typename K::Context&>(some_) = of;
   }
-  void add(const Visit<K>& visit, std::span<const typename K::Sample> samples) {
-    Visit<K> part = visit;
+  void add(const typename K::Axes& axes, const VisitInfo& visit, std::span<const typename K::Sample> samples) {
+    Visit<K> part{visit, axes};
     part.first_sample = some_.samples.size();
     part.samples = static_cast<std::uint32_t>(samples.size());
     some_.visits.push_back(part);
     some_.samples.insert(some_.samples.end(), samples.begin(), samples.end());
-    clock_[visit.axes] = visit.telemetry.sm_clock_mhz;
+    clock_[axes] = visit.telemetry.sm_clock_mhz;
   }
   void read_into(Gathered<K>& all, std::size_t side, std::size_t run, std::uint32_t round) const {
     for (const Result<K>& time : results(some_)) {
@@ -135,14 +135,14 @@ template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::s
     return rounds.try_emplace(number, series).first->second;
   };
   for (const Point<K>& point : points)
-    for (const Visit<K>* visit : point.counted()) {
+    for (const VisitInfo* visit : point.counted()) {
       const auto samples = samples_of(series, *visit);
       if (most > 1) {
-        round(visit->round).add(*visit, samples);
+        round(visit->round).add(point.axes, *visit, samples);
         continue;
       }
       std::uint32_t group = 0;
-      for (const auto trials : groups_of(samples)) round(group++).add(*visit, trials);
+      for (const auto trials : groups_of(samples)) round(group++).add(point.axes, *visit, trials);
     }
   for (const auto& [number, excerpt] : rounds) excerpt.read_into(all, side, run, number);
 }

@@ -27,7 +27,7 @@ SoakResult result_of_slice(const SoakSeries& series, const SoakPoint& point) {
                              }),
                    series);
   r.unsteady = false;  // a slice is one value
-  for (const Visit<Soaks>* visit : point.counted())
+  for (const VisitInfo* visit : point.counted())
     if (const auto samples = samples_of(series, *visit); !samples.empty()) r.rate.value = rate_of(samples.front());
   r.rate.unit = "1/s";
   if (any_sample(series, point, [](const SoakSample& s) { return s.intact == 0; }))

@@ -157,7 +157,7 @@ template <class Takes> std::vector<model::Window> windows_of(const EnergySeries&
   std::vector<model::Window> all;
   for (const EnergyPoint& point : points_of(series)) {
     if (!takes(point.axes)) continue;
-    for (const Visit<Energies>* visit : point.counted())
+    for (const VisitInfo* visit : point.counted())
       for (const EnergySample& s : samples_of(series, *visit))
         if (s.intact != 0 && std::isfinite(watts(s)) && std::isfinite(rate(s)))
           all.push_back({rate(s), watts(s), s.temperature_c});
