@@ -12,6 +12,7 @@ namespace npgpu::cuda {
 
 namespace {
 
+constexpr const char* unknown_version = "of an unknown version";
 constexpr int default_math = 0;  // whatever is fastest and keeps the type's precision: no TF32 for fp32
 
 bool find_all(void* library, Cublas& c) {
@@ -36,8 +37,10 @@ Cublas look() {
   const auto take = [](void* library, const std::string& name, Cublas& c) {
     if (!find_all(library, c)) return false;
     int version[3] = {};
-    for (int part = 0; part < 3; ++part) c.get_property(part, &version[part]);
-    c.text = fmt::format("cuBLAS {}.{}.{} ({}), default math, workspace {}{}", version[0], version[1], version[2], name,
+    bool is_known = true;
+    for (int part = 0; part < 3; ++part) is_known &= c.get_property(part, &version[part]) == 0 && version[part] >= 0;
+    c.text = fmt::format("cuBLAS {} ({}), default math, workspace {}{}",
+                         is_known ? fmt::format("{}.{}.{}", version[0], version[1], version[2]) : unknown_version, name,
                          size_text(CublasHandle::workspace_bytes), settings());
     return true;
   };
@@ -102,6 +105,7 @@ bool find_functions(void* library, CublasLt& lt) {
 
 // 130002 is 13.0.2; before 13, 120804 is 12.8.4.
 std::string version_text(std::size_t version) {
+  if (version == 0) return unknown_version;
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
@@ -187,9 +191,13 @@ void CublasLtHandle::prepare(DataType type, const gemm::Call& call) {
   int count = 0;
   const int status =
       lt_.propose(handle_.get(), made, a_.get(), b_.get(), c_.get(), c_.get(), preference, 1, &proposal_, &count);
-  if (status != 0 || count == 0 || proposal_.status != 0)
+  if (status != 0 || count < 1 || proposal_.status != 0)
     throw Error(ErrorKind::usage, fmt::format("cuBLASLt proposes no algorithm for {} with m {}, n {}, k {}: status {}",
                                               name(type), call.m, call.n, call.k, status));
+  if (proposal_.workspace_bytes > workspace_bytes)
+    throw Error(ErrorKind::failed, fmt::format("cuBLASLt proposes an algorithm that needs a workspace of {}, where {} "
+                                               "is the most that it was to take",
+                                               size_text(proposal_.workspace_bytes), size_text(workspace_bytes)));
   in_whole_numbers_ = codes.scale == r_32i;
   alpha_ = call.alpha;
   beta_ = call.beta;
