@@ -15,7 +15,7 @@ FAKE = sys.argv[2]
 CASES = [("refuses", "fp32", "making a handle: status 1"),
          ("refuses", "fp16", "making a handle of cuBLASLt: status 1"),
          ("fails", "fp64", "a product of matrices: status 13"),
-         ("fails", "int8", "a product of matrices by cuBLASLt: status 13"),
+         ("fails", "fp16", "a product of matrices by cuBLASLt: status 13"),
          ("lies", "fp32", "wrong"),
          ("lies", "bf16", "wrong"),
          ("none", "fp16", "proposes no algorithm"),
