@@ -78,6 +78,31 @@ TEST_CASE("times that cannot be become unknown, and each column has one sentence
   CHECK(std::isfinite(finding(trace, "h2d_rate").value));  // its times are the device's
 }
 
+TEST_CASE("a visit with other work than its axes say has no times") {
+  Trace trace = sound();
+  TransferSeries& series = trace.of<Transfers>()[0];
+  Visit<Transfers>& visit = series.visits[0];
+  visit.work = 1;
+  set_doubts(trace);
+  REQUIRE(trace.doubts.size() == 1);
+  CHECK(trace.doubts[0] == title(series.question) + ", visits: " + text_of(visit.axes) + " with work of 1");
+  CHECK(samples_of(series, visit).empty());
+  CHECK(verdict_of(health_of(trace)) != CheckVerdict::ok);
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong, Pattern::flag, Pattern::duplex})
+    CHECK(Transfers::work({.pattern = pattern}, {1000}) == (is_round_trip(pattern) ? 2000 : 1000));
+}
+
+TEST_CASE("no machine does more than 1e18 in a second") {
+  for (const double work : {1e15, 1e16}) {
+    Made made = Made().at(55);
+    made.probes = {probe_sweep()};
+    add_point(made.probes[0], {.blocks = 132, .threads = 256, .bytes = 4 * GiB}, work, {2000});
+    Trace trace = made.trace();
+    set_doubts(trace);
+    CHECK(trace.doubts.empty() == (work < 2e15));
+  }
+}
+
 TEST_CASE("work of 0, or none, is a point without a figure") {
   for (const double work : {0.0, -1.0, not_measured, std::numeric_limits<double>::infinity()}) {
     CAPTURE(work);

@@ -25,8 +25,9 @@ struct Range {
 constexpr double any = 1e30;
 constexpr Range of_time_s{0, 1e8};  // three years
 
-// A run of what is repeated takes longer: no clock ticks faster.
-constexpr double least_us = 1e-4;
+// A run of what is repeated takes longer: no clock ticks faster, and no machine does more in a microsecond.
+constexpr double least_us = 1e-4, most_in_us = 1e12;
+double least_us_of(double work) { return std::isfinite(work) ? std::max(least_us, work / most_in_us) : least_us; }
 
 // For a column with this unit.
 Range range_of_unit(std::string_view unit) {
@@ -35,6 +36,7 @@ Range range_of_unit(std::string_view unit) {
   if (unit == "us") return {0, of_time_s.high * 1e6};
   if (unit == "MHz" || unit == "W") return {0, 1e5};
   if (unit == "degC") return {-300, 1e4};
+  if (unit == "J") return {0, 1e10};  // 100 kW for a day
   return {0, any};
 }
 
@@ -79,20 +81,23 @@ void take_facts(Trace& trace) {
 // Values of rows become unknown, and each column of a table has one sentence.
 class Columns {
  public:
-  template <class Row> void take(Row& row) {
+  template <class Row> void take(Row& row, double least = least_us) {
     visit_fields(row, [&]<class T>(const FieldInfo& info, T& value) {
       if constexpr (std::is_floating_point_v<T>) {
         Range range = range_of_unit(info.unit);
         if (info.name == "work") range.low = 1;
         double share = 1;
         if constexpr (requires { row.repeats; })
-          if (info.unit == "us" && value > 0) range.low = least_us, share = 1 / static_cast<double>(row.repeats);
+          if (info.unit == "us" && value > 0) range.low = least, share = 1 / static_cast<double>(row.repeats);
         if (std::isnan(value) || range.holds(value * share)) return;
-        auto& [first, rows] = doubtful_[std::string(info.name)];
-        if (rows++ == 0) first = value;
+        doubt(std::string(info.name), value);
         value = not_measured;
       }
     });
+  }
+  void doubt(const std::string& column, double value) {
+    auto& [first, rows] = doubtful_[column];
+    if (rows++ == 0) first = value;
   }
   void tell(const std::string& table, std::vector<std::string>& doubts) const {
     for (const auto& [column, found] : doubtful_)
@@ -111,8 +116,15 @@ void set_doubts(Trace& trace) {
   for_each_kind([&]<class K>() {
     for (Series<K>& series : trace.of<K>()) {
       Columns visits, samples;
-      for (Visit<K>& visit : series.visits) visits.take(static_cast<VisitInfo&>(visit));
-      for (auto& sample : series.samples) samples.take(sample);
+      for (Visit<K>& visit : series.visits) {
+        visits.take(static_cast<VisitInfo&>(visit));
+        const double said = K::work(series.question, visit.axes);
+        if (std::isfinite(said) && std::isfinite(visit.work) && said != visit.work)
+          visit.samples = 0, visits.doubt(text_of(visit.axes) + " with work", visit.work);
+      }
+      for (auto& sample : series.samples)
+        samples.take(sample,
+                     sample.visit < series.visits.size() ? least_us_of(series.visits[sample.visit].work) : least_us);
       visits.tell(title(series.question) + ", visits", trace.doubts);
       samples.tell(title(series.question) + ", samples", trace.doubts);
     }

@@ -37,7 +37,8 @@ Seconds Partitions::timed(const PartitionCase&, std::span<const PartitionSample>
 std::optional<std::string> flaw_of(const PartitionShape& shape) {
   if (shape.chunks == 0 || shape.streams == 0 || shape.sub_system == 0)
     return fmt::format("has {} chunks, {} streams, sub-systems of {}", shape.chunks, shape.streams, shape.sub_system);
-  if (shape.size == 0) return "has a system of 0 unknowns";
+  constexpr std::uint64_t most = 1ULL << 40;  // 32 TiB of doubles
+  if (shape.size == 0 || shape.size >= most) return fmt::format("has a system of {} unknowns", shape.size);
   return std::nullopt;
 }
 

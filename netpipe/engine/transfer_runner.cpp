@@ -275,7 +275,7 @@ class TransferRunner final : public Runner<Transfers> {
     return std::max<std::uint64_t>(1, most / operations);
   }
 
-  double work() const override { return static_cast<double>(bytes_) * (is_round_trip(case_.pattern) ? 2 : 1); }
+  double work() const override { return Transfers::work(case_, {bytes_}); }
   std::uint64_t bytes() const override { return bytes_; }
 
   void warm_up(Seconds duration) override {

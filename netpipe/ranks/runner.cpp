@@ -106,7 +106,7 @@ class RankRunner final : public Runner<Transfers> {
     return first;
   }
 
-  double work() const override { return static_cast<double>(bytes_) * (case_.pattern == Pattern::pingpong ? 2 : 1); }
+  double work() const override { return Transfers::work(case_, {bytes_}); }
   std::uint64_t bytes() const override { return bytes_; }
 
   void warm_up(Seconds duration) override {

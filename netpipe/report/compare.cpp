@@ -17,13 +17,13 @@ namespace npgpu {
 namespace {
 
 std::string percent(double share) { return std::isfinite(share) ? share_text(share) + " %" : "-"; }
+constexpr double any = 10;  // from there on a bound says only that nothing would have been found
 std::string interval(const Change& c) {
-  return std::isfinite(c.low) ? share_text(c.low) + " .. " + share_text(c.high) : "-";
+  return std::isfinite(c.low) ? share_text(c.low) + " .. " + (c.high > any ? "over 1000" : share_text(c.high)) : "-";
 }
 // "2.5 .. 18 %": of the most and the least steady of its cases.
 std::string shown_text(const ClassComparison& of) {
   if (!std::isfinite(of.least_shown)) return "-";
-  constexpr double any = 10;  // from there on the number says only that nothing would have been found
   const auto text = [](double share) { return share > any ? "over 1000" : digits_text(100 * share, 2, 1); };
   return text(of.least_shown) + (of.most_shown > of.least_shown ? " .. " + text(of.most_shown) : "") + " %";
 }

@@ -162,6 +162,7 @@ struct Collectives : UsualKind {
   static Seconds timed(const Case&, std::span<const Sample> trial);  // of the GPU that took longest, or the host's
   static Repetition repetition();
   static PointCost cost(const DeviceInfo&, const Step<Collectives>&);
+  static double work(const Case&, const Axes& size) { return static_cast<double>(size.bytes); }
   static std::vector<Result<Collectives>> results(const Series<Collectives>&);
   static Estimate figure(const Case&, const Result<Collectives>&);
   static std::string_view counted(const Case&, const Result<Collectives>&);

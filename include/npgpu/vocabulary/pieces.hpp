@@ -124,6 +124,7 @@ struct Pieces : UsualKind {
   static Seconds timed(const Case&, std::span<const Sample> trial);  // until done
   static Repetition repetition();
   static PointCost cost(const DeviceInfo&, const Step<Pieces>&);
+  static double work(const Case&, const Axes& axes) { return static_cast<double>(axes.bytes()); }
   static std::vector<std::string> other_devices(const Case&);
   static std::vector<Result<Pieces>> results(const Series<Pieces>&);
   static std::string_view counted(const Case&, const Result<Pieces>&);

@@ -318,6 +318,8 @@ struct UsualKind {
   static constexpr bool is_of_device = true;  // a device is judged by its points
   static Repetition repetition();
   static PointCost cost(const DeviceInfo&, const auto& /*step*/) { return {}; }
+  // The work of a visit, where the axes say it.
+  static double work(const auto& /*question*/, const auto& /*axes*/) { return not_measured; }
   // Devices that a case uses in addition to its batch's.
   static std::vector<std::string> other_devices(const auto& /*question*/) { return {}; }
   // The figure that stands for a point where it has only one, in the unit that the kind is known by.

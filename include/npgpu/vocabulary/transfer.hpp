@@ -219,6 +219,9 @@ struct Transfers : UsualKind {
   using Context = TransferContext;
   static Seconds timed(const Case&, std::span<const Sample> trial);  // of the lane that took longest, and is measured
   static PointCost cost(const DeviceInfo&, const Step<Transfers>&);
+  static double work(const Case& c, const Axes& size) {
+    return static_cast<double>(size.bytes) * (is_round_trip(c.pattern) ? 2 : 1);
+  }
   static std::vector<std::string> other_devices(const Case&);
   static std::vector<Result<Transfers>> results(const Series<Transfers>&);
   static Estimate figure(const Case&, const Result<Transfers>&);
