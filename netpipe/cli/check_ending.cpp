@@ -65,10 +65,11 @@ void rest_for(Seconds time) {
 // steps.
 Plan restricted_to(const Plan& plan, const PointNames& names) {
   Plan some;
+  std::set<std::string> asked;  // cases
+  for (const auto& [of_case, point] : names) asked.insert(of_case);
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : plan.of<K>()) {
-      std::set<std::string> asked, named;  // cases of a name; those of which a step has it
-      for (const auto& [of_case, point] : names) asked.insert(of_case);
+      std::set<std::string> named;  // those of which a step has a name
       const auto is_named = [&](const Step<K>& step) {
         return names.contains({title(step.question), text_of(step.axes)});
       };
@@ -161,7 +162,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     // Spread over the time.
     const Seconds due = time / passes_of_slow * look.passes - (steady_clock().now() - begin);
     if (is_measured && !is_any_undecided) rest_for(due);
-    if (done == 0)  // as many quiet visits as outweigh those beside other GPUs
+    if (done == 0)  // as many quiet visits as outweigh those while other GPUs worked
       rounds = std::max(are_all_disturbed ? rounds_of_disturbed : least_rounds,
                         lacks_quiet_visits(trace, names) + spare_rounds);
     how.rounds_per_context = done == 0 && was_elsewhere ? 0 : UINT32_MAX;

@@ -138,7 +138,7 @@ int predict_measured(const Options& options, const std::string& path, const Meas
 // From jobs measured on this device, or else on its architecture; none where nobody has compared. Fewer than ten of the
 // trace itself say little.
 ModelErrors errors_for(const Options& options, const MeasuredCosts& costs, const Trace* trace) {
-  // Jobs whose chunks took turns are scored by themselves: the form that is advised may be theirs.
+  // Jobs of chunks in turn are scored by themselves. Theirs may be the form that is advised.
   const auto score = [&](const std::vector<MeasuredWorkload>& workloads, const Trace& of, const std::string& where) {
     const std::vector<PredictedJob> jobs =
         workloads.empty() ? std::vector<PredictedJob>{} : predict_jobs(workloads, costs).jobs;

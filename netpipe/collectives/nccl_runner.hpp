@@ -96,7 +96,7 @@ class NcclRunner final : public Runner<Collectives> {
   // In place, each operation's sums were the next one's operands: it is done once more.
   std::optional<std::string> check(std::span<CollectiveSample> last_trial) override;
   std::uint64_t max_repeats() const override { return is_gated() ? fits_behind_gate : 0; }
-  double work() const override { return static_cast<double>(step_.axes.bytes); }
+  double work() const override { return Collectives::work(step_.question, step_.axes); }
   std::uint64_t bytes() const override { return step_.axes.bytes; }
   void warm_up(Seconds) override;
   const Clock& clock() const override { return steady_clock(); }

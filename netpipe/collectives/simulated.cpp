@@ -179,7 +179,7 @@ class SimulatedCollectives final : public Runner<Collectives> {
   std::uint64_t max_repeats() const override {
     return step_.question.timing == Timing::gated ? node_->common().host.gate_capacity : 0;
   }
-  double work() const override { return static_cast<double>(step_.axes.bytes); }
+  double work() const override { return Collectives::work(step_.question, step_.axes); }
   std::uint64_t bytes() const override { return step_.axes.bytes; }
   const Clock& clock() const override { return clock_; }
   std::string binding() const override { return "not bound: simulated"; }

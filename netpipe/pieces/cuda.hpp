@@ -55,7 +55,7 @@ class CudaPieceRunner final : public Runner<Pieces> {
   bool run(std::uint64_t repeats, std::vector<PieceSample>&) override;
   std::optional<std::string> check(std::span<PieceSample> last_trial) override;
   std::uint64_t max_repeats() const override;
-  double work() const override { return static_cast<double>(shape_.bytes()); }
+  double work() const override { return Pieces::work(case_, shape_); }
   std::uint64_t bytes() const override { return shape_.bytes(); }
   const Clock& clock() const override { return steady_clock(); }
   Telemetry telemetry() override { return gpu_.telemetry(); }

@@ -137,7 +137,7 @@ class SimulatedPieceRunner final : public Runner<Pieces> {
     return wrong;
   }
 
-  double work() const override { return static_cast<double>(step_.axes.bytes()); }
+  double work() const override { return Pieces::work(step_.question, step_.axes); }
   std::uint64_t bytes() const override { return step_.axes.bytes(); }
   const Clock& clock() const override { return device_->clock(); }
   Telemetry telemetry() override { return device_->telemetry(); }
